@@ -29,11 +29,13 @@ from benchmarks.lab import Lab, Limits, open_lab
 from benchmarks.records import PARTITIONS, order
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.settings import KafkaSettings
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.read import readable
 from lakehouse.steps.ingest.report import WriteResult
-from lakehouse.steps.ingest.step import IngestStep, ingest
+from lakehouse.steps.ingest.step import ingest
+from lakehouse.steps.ingest.workers.added_reports import add_up
 from lakehouse.steps.ingest.workers.task_report import TaskReport
-from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task
+from lakehouse.steps.ingest.workers.work import IngestWork, make_task
 
 RESULTS = Path(__file__).parent / "results"
 PER_COMMIT = 12

@@ -8,7 +8,8 @@ from lakehouse.engines.spark import spark_session
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.settings import Settings
-from lakehouse.steps.ingest.step import IngestStep, ingest
+from lakehouse.steps.ingest.ingest_step import IngestStep
+from lakehouse.steps.ingest.step import ingest
 
 
 def answer(_: SparkSession, settings: Settings, case: str, namespace: str, topic: str, commit_records: int) -> None:

@@ -14,11 +14,13 @@ from lakehouse.steps.cdc.verify.audit import MirrorProof, audit_mirror
 from lakehouse.steps.derived.inputs.pins import Pin
 from lakehouse.steps.derived.plan import DeriveStep
 from lakehouse.steps.derived.step import derive
-from lakehouse.steps.ingest.step import IngestStep, ingest
+from lakehouse.steps.ingest.ingest_step import IngestStep
+from lakehouse.steps.ingest.step import ingest
 from lakehouse.steps.maintenance.verify.foreign_rewrites import find_changed_rows
 from lakehouse.steps.release.audit import ReleaseProof, audit_release
 from lakehouse.steps.release.reading import open_release
-from lakehouse.steps.release.step import ReleaseStep, release
+from lakehouse.steps.release.release_step import ReleaseStep
+from lakehouse.steps.release.step import release
 
 _METADATA_TABLES = ("snapshots", "history", "files", "manifests", "refs", "partitions")
 _PIN_BEGUN_MS = 1_000_000_000_000

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,6 +14,9 @@ from rich.console import Console
 from lakehouse.cli.console import SafeConsole
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from lakehouse.protocol.catalog import LakeCatalog
 
 _UNBOUNDED = 10_000
 
@@ -95,3 +98,11 @@ def context_of(ctx: typer.Context) -> Context:
     context = ctx.find_object(Context)
     assert context is not None
     return context
+
+
+def catalog_of(context: Context) -> "LakeCatalog":
+    """Open the catalog; a laptop's state folder is made if it is the first to ask."""
+    from lakehouse.protocol.catalog import open_catalog  # a verb without a catalog does not import one
+
+    context.settings.state.make()
+    return open_catalog(context.settings.catalog)

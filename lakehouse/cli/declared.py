@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lakehouse.cli.context import Context
+from lakehouse.cli.context import Context, catalog_of
 from lakehouse.declarations import Declarations, TablePlan, ToNamed, WouldLoseData, load_sound, plan
 from lakehouse.errors import LakehouseError
-from lakehouse.protocol.catalog import LakeCatalog, open_catalog
+from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.steps.ingest.routes.made_tables import with_made_tables
 
 
@@ -91,12 +91,6 @@ def require_declared(declarations: Declarations, kind: str, names: Iterable[str]
             f"There is no {kind} {', '.join(unknown)}.",
             remedy=f"{first}name one of {', '.join(sorted(known)) or '(none)'}",
         )
-
-
-def catalog_of(context: Context) -> LakeCatalog:
-    """Open the catalog; a laptop's state folder is made if it is the first to ask."""
-    context.settings.state.make()
-    return open_catalog(context.settings.catalog)
 
 
 def plans_of(declarations: Declarations, catalog: LakeCatalog) -> Plans:

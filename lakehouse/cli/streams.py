@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 
 from pyspark.sql import SparkSession
 
-from lakehouse.cli.context import Context, print_json
-from lakehouse.cli.declared import catalog_of, declarations_of, require_declared
+from lakehouse.cli.context import Context, catalog_of, print_json
+from lakehouse.cli.declared import declarations_of, require_declared
 from lakehouse.protocol.commit import Published
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.quantities import quantity
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.record_limit import limits_of
-from lakehouse.steps.ingest.step import IngestStep
 
 
 def step_of(

@@ -15,7 +15,7 @@ from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
 from lakehouse.steps.ingest.routes.made_tables import with_tables_of
 from lakehouse.steps.ingest.workers.decoders import stream_decoder
-from lakehouse.steps.ingest.workers.worker import IngestTask
+from lakehouse.steps.ingest.workers.record_sorter import RecordSorter
 
 
 @dataclass(frozen=True)
@@ -48,30 +48,26 @@ def judge_records(declarations: Declarations, stream: str, records: Iterable[byt
     batch = _batch([_record(value) for value in records])
     route = declarations.streams[stream].route
     if isinstance(route, ToNamed):  # as if each table that may be made were
-        unmade = list(_task(declarations, stream).unmade(batch))[: route.room]
+        unmade = list(_sorter(declarations, stream).unmade(batch))[: route.room]
         declarations = with_tables_of(declarations, declarations.streams[stream], unmade)
-    rows, refused = _task(declarations, stream).sort(batch)
+    rows, refused = _sorter(declarations, stream).sort(batch)
     by_table: dict[str, list[dict[str, Any]]] = {table: [] for table in declarations.streams[stream].tables}
     for table, part in rows:
         by_table[table] += part.to_pylist()
     return JudgedRecords(by_table, dict(sorted(refused.items())))
 
 
-def _task(declarations: Declarations, name: str) -> IngestTask:
+def _sorter(declarations: Declarations, name: str) -> RecordSorter:
     stream = declarations.streams[name]
     tables = {table: declarations.tables[table].without_coordinates() for table in stream.tables}
     schemas = {table: file_schema(iceberg_schema(declared)) for table, declared in tables.items()}
     decoder = stream_decoder(stream, declarations, schemas)
-    return IngestTask(
+    return RecordSorter(
         topics=TopicNumbers(((stream.topic, ""),)),
-        run_id="test",
-        prefix="test",
         decoder=decoder.values,
         tables=decoder.tables,
         columns=decoder.columns,
         rules={table: compile_rules(declared) for table, declared in tables.items()},
-        targets={},
-        quarantine=stream.quarantine_table,
     )
 
 

@@ -11,15 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from lakehouse.demo import (
-    DEMO_TOPICS,
-    AnotherHistory,
-    DemoTopicDiffers,
-    Disorder,
-    FlightChanges,
-    load_demo,
-    send_days,
-)
+from lakehouse.demo import DEMO_TOPICS, AnotherHistory, DemoTopicDiffers, Disorder, FlightChanges, load_demo, send_days
 from lakehouse.demo.changes import CHANGE_MESSAGES
 from lakehouse.demo.flights import FIRST_YEAR, FlightFeed
 from lakehouse.demo.reference import MESSAGES

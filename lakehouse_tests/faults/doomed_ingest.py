@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lakehouse.protocol.catalog import open_catalog
-from lakehouse.protocol.catalog.sql_database import CatalogDatabase
+from lakehouse.protocol.catalog.sql_catalog.sql_database import CatalogDatabase
 from lakehouse.settings import CatalogSettings
 from lakehouse_tests.proofs.audit.simulated import QUARANTINE, A, B, SimulatedStream
 

@@ -126,7 +126,7 @@ FAULTS: tuple[Fault, ...] = (
         ("read as planned", "tally"),
         (
             "steps/ingest/test_faults_while_reading.py::test_a_broker_is_killed_while_it_is_read",
-            "engines/kafka/test_local_broker.py::test_a_broker_keeps_its_address_and_its_records_through_stop_and_kill",
+            "engines/kafka/local/test_local_broker.py::test_a_broker_keeps_its_address_and_its_records_through_stop_and_kill",
         ),
     ),
     Fault(
@@ -196,7 +196,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "Dagster, or a run, dies after the publish and before its event",
         "A sensor finds the seal, and reports the materialization.",
-        ("unheard publish",),
+        ("unreported publish",),
         (_ENDING + "test_killed_before_dagster_hears_of_the_publish_nothing_is_lost_and_nothing_doubled",),
     ),
     Fault(

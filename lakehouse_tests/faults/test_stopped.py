@@ -15,8 +15,8 @@ import pytest
 
 from lakehouse.declarations import ORPHANS, Declarations, Expire
 from lakehouse.protocol.catalog import open_catalog
-from lakehouse.protocol.catalog.sql import SqlLakeCatalog
-from lakehouse.protocol.catalog.sql_database import CatalogDatabase
+from lakehouse.protocol.catalog.sql_catalog.sql import SqlLakeCatalog
+from lakehouse.protocol.catalog.sql_catalog.sql_database import CatalogDatabase
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
 from lakehouse.steps.maintenance.expire.expire import expire
 from lakehouse_tests.fixtures.lakes import Lake

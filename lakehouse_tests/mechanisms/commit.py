@@ -79,7 +79,7 @@ def _of_now(original: Function) -> Function:
 
 
 _FENCE = "protocol/commit/test_fence.py::"
-_SQL_COMMITS = "protocol/catalog/test_sql_commits.py::"
+_SQL_COMMITS = "protocol/catalog/sql_catalog/test_sql_commits.py::"
 _POWER = "protocol/commit/test_power_cut.py::"
 _PUBLISH = "protocol/commit/test_publish.py::"
 COMMIT = (
@@ -177,7 +177,7 @@ COMMIT = (
     Mechanism(
         name="compare and swap",
         promise="P1: A commit takes away that of another program which came between.",
-        keeps="lakehouse.protocol.catalog.sql_database:CatalogDatabase._swap_row",
+        keeps="lakehouse.protocol.catalog.sql_catalog.sql_database:CatalogDatabase._swap_row",
         lets_pass=_uncompared,
         guard=_SQL_COMMITS + "test_a_document_that_another_program_has_written_meanwhile_is_not_lost",
     ),
@@ -240,16 +240,16 @@ COMMIT = (
     Mechanism(
         name="synced documents of Spark",
         promise="P1: A power cut takes a document that Spark wrote, and leaves the row that names it.",
-        keeps="lakehouse.protocol.catalog.sql_database:CatalogDatabase._sync_documents",
+        keeps="lakehouse.protocol.catalog.sql_catalog.sql_database:CatalogDatabase._sync_documents",
         lets_pass=gives(None),
-        guard="protocol/catalog/test_sql_database.py::test_a_document_that_spark_named_is_synced_with_the_next_commit",
+        guard="protocol/catalog/sql_catalog/test_sql_database.py::test_a_document_that_spark_named_is_synced_with_the_next_commit",
     ),
     Mechanism(
         name="synced commits",
         promise="P1: A power cut takes commits of the catalog that a later step has read.",
-        keeps="lakehouse.protocol.catalog.sql_database:_sync_commits",
+        keeps="lakehouse.protocol.catalog.sql_catalog.sql_database:_sync_commits",
         lets_pass=gives(None),
-        guard="protocol/catalog/test_sql_database.py::test_a_commit_is_on_the_disk_when_it_returns",
+        guard="protocol/catalog/sql_catalog/test_sql_database.py::test_a_commit_is_on_the_disk_when_it_returns",
     ),
     Mechanism(
         name="seal digest",
@@ -261,7 +261,7 @@ COMMIT = (
     Mechanism(
         name="atomic swap",
         promise="P2: One table of a step shows its rows, and another does not.",
-        keeps="lakehouse.protocol.catalog.sql_commits:SqlCommits._swap",
+        keeps="lakehouse.protocol.catalog.sql_catalog.sql_commits:SqlCommits._swap",
         lets_pass=_table_by_table,
         guard=_SQL_COMMITS + "test_of_two_tables_both_rows_are_swapped_or_none",
     ),

@@ -51,7 +51,7 @@ DERIVED = (
         promise="P1: The newest snapshot is edited to list the files of an older one, and no seal contradicts it.",
         keeps="lakehouse.proofs.lineage.audit:_rows",
         lets_pass=gives([]),
-        guard="cli/commands/prove/test_audit_files.py::test_an_older_list_of_manifests_is_named",
+        guard="cli/commands/prove/kinds/test_files.py::test_an_older_list_of_manifests_is_named",
     ),
     Mechanism(
         name="runtime date",
@@ -91,9 +91,9 @@ DERIVED = (
     Mechanism(
         name="pins of a step",
         promise="P3: What an asset of a user's own has read once cannot be read again after an expiry.",
-        keeps="lakehouse.orchestration.resources.step_pins:pinned_tables",
+        keeps="lakehouse.orchestration.resources.pins.step_pins:pinned_tables",
         lets_pass=_unpinned,
-        guard="orchestration/resources/test_step_pins.py::test_what_was_read_is_read_again_after_many_publishes_and_an_expiry",
+        guard="orchestration/resources/pins/test_step_pins.py::test_what_was_read_is_read_again_after_many_publishes_and_an_expiry",
     ),
     Mechanism(
         name="agreement of inputs",
@@ -156,7 +156,7 @@ DERIVED = (
         promise="P1: Somebody removes `main`, so that readers find a table empty, and every audit holds.",
         keeps="lakehouse.protocol.seals.lost_main:lost_main",
         lets_pass=gives(""),
-        guard="cli/commands/prove/test_audit_commits.py::test_a_main_that_somebody_removed",
+        guard="cli/commands/prove/kinds/test_commits.py::test_a_main_that_somebody_removed",
     ),
     Mechanism(
         name="columns that were dropped",
@@ -203,21 +203,21 @@ DERIVED = (
     Mechanism(
         name="rewrites before a release",
         promise="P3: Readers are given rows that a commit changed which calls itself a compaction.",
-        keeps="lakehouse.steps.release.rewrites:rewrite_reasons",
+        keeps="lakehouse.steps.release.gate.rewrites:rewrite_reasons",
         lets_pass=gives([]),
-        guard="steps/release/test_rewrites.py::test_a_rewrite_that_changed_a_value_holds_the_release",
+        guard="steps/release/gate/test_rewrites.py::test_a_rewrite_that_changed_a_value_holds_the_release",
     ),
     Mechanism(
         name="release gate",
         promise="P3: A release goes ahead on results about another snapshot.",
-        keeps="lakehouse.steps.release.gate:_judged",
+        keeps="lakehouse.steps.release.gate.judgement:_judged",
         lets_pass=gives(None),
         guard=_RELEASE + "test_a_result_about_another_snapshot_does_not_count",
     ),
     Mechanism(
         name="dates of members",
         promise="P3: A release has members of two dates, or of two sets of parameters.",
-        keeps="lakehouse.steps.release.gate:_disagreement",
+        keeps="lakehouse.steps.release.gate.agreement:disagreement",
         lets_pass=gives([]),
         guard=_RELEASE + "test_members_of_two_dates",
     ),

@@ -384,9 +384,9 @@ INGEST = (
     Mechanism(
         name="staged audit",
         promise="P1: Other rows are published than the workers have counted.",
-        keeps="lakehouse.steps.ingest.staged_audit:require_staged",
+        keeps="lakehouse.steps.ingest.sealing.staged_audit:require_staged",
         lets_pass=gives(None),
-        guard="steps/ingest/test_staged_audit.py::test_fewer_rows_on_the_branch_than_were_counted",
+        guard="steps/ingest/sealing/test_staged_audit.py::test_fewer_rows_on_the_branch_than_were_counted",
     ),
     Mechanism(
         name="tally",

@@ -207,14 +207,14 @@ MAINTENANCE = (
         promise="P1: A file that was removed, emptied or cut is listed in a table, and passes a scan of everything.",
         keeps="lakehouse.protocol.seals.damage:damages",
         lets_pass=gives([]),
-        guard="cli/commands/prove/test_audit_files.py::test_a_file_that_is_not_as_it_was_is_named[removed-derived.b]",
+        guard="cli/commands/prove/kinds/test_files.py::test_a_file_that_is_not_as_it_was_is_named[removed-derived.b]",
     ),
     Mechanism(
         name="storage asked for every file",
         promise="P1: A file that was removed, or written anew with another size, is in manifests as before: all holds.",
         keeps="lakehouse.proofs.audit.stored_files:stored_otherwise",
         lets_pass=gives([]),
-        guard="cli/commands/prove/test_audit_files.py::"
+        guard="cli/commands/prove/kinds/test_files.py::"
         "test_a_file_that_is_gone_or_of_another_size_is_named_without_reading_any[removed-derived.b]",
     ),
     Mechanism(
@@ -235,9 +235,9 @@ MAINTENANCE = (
         name="a damaged metadata file is a finding",
         promise="P1: A table whose metadata file is cut or gone has lost its rows, and the audit knows of no promise "
         "that is broken.",
-        keeps="lakehouse.cli.commands.prove.audit:_note_unreadable",
+        keeps="lakehouse.cli.commands.prove.audit_proofs:_note_unreadable",
         lets_pass=gives(None),
-        guard="cli/commands/prove/test_audit_files.py::test_a_damaged_metadata_file_is_a_finding[cut]",
+        guard="cli/commands/prove/kinds/test_files.py::test_a_damaged_metadata_file_is_a_finding[cut]",
     ),
     Mechanism(
         name="a pointer that cannot be believed",

@@ -53,7 +53,7 @@ PLATFORMS = (
     Mechanism(
         name="a driver without an end",
         promise="P1: A driver that was killed counts as one that has done its step.",
-        keeps="lakehouse.orchestration.remote.asset:_Watched.require_success",
+        keeps="lakehouse.orchestration.remote.watched_job:WatchedJob.require_success",
         lets_pass=gives(None),
         guard=_REMOTE + "test_a_driver_that_was_killed_is_named_and_the_next_try_launches_another",
     ),

@@ -56,7 +56,7 @@ SERVERS = (
     Mechanism(
         name="storage of the settings",
         promise="P5: A table's property sends the catalog's secrets to an endpoint of somebody else.",
-        keeps="lakehouse.protocol.catalog.sql:SqlLakeCatalog._load_file_io",
+        keeps="lakehouse.protocol.catalog.sql_catalog.sql:SqlLakeCatalog._load_file_io",
         lets_pass=_table_decides,
         guard=_PROPERTIES + "test_the_properties_of_a_table_choose_neither_code_nor_storage[sql_lake]",
     ),
@@ -65,7 +65,7 @@ SERVERS = (
         promise="P1: A table is registered a second time, the two go on apart, and the audit finds every promise kept.",
         keeps="lakehouse.protocol.cleanup.shared_files:shared_among",
         lets_pass=gives({}),
-        guard="cli/commands/prove/test_audit_entries.py::test_a_second_entry_of_a_table_is_named",
+        guard="cli/commands/prove/kinds/test_entries.py::test_a_second_entry_of_a_table_is_named",
     ),
     Mechanism(
         name="files of one entry",
@@ -77,7 +77,7 @@ SERVERS = (
     Mechanism(
         name="metadata of one entry",
         promise="P5: A commit deletes the document on which another entry of the catalog stands.",
-        keeps="lakehouse.protocol.catalog.sql:SqlLakeCatalog._lies_with_others",
+        keeps="lakehouse.protocol.catalog.sql_catalog.sql:SqlLakeCatalog._lies_with_others",
         lets_pass=gives(False),
         guard=_SHARING + "test_old_metadata_of_another_entry_stay[together]",
     ),
@@ -154,9 +154,9 @@ SERVERS = (
         guard="orchestration/automation/test_sensor_options.py::test_what_deletes_is_switched_off_until_somebody_says_so",
     ),
     Mechanism(
-        name="unheard publish",
+        name="unreported publish",
         promise="P1: What a killed run published is in the table, and Dagster shows that it never was.",
-        keeps="lakehouse.orchestration.automation.reconcile_materializations:unheard",
+        keeps="lakehouse.orchestration.automation.reconcile_materializations:unreported_materializations",
         lets_pass=gives([]),
         guard="orchestration/automation/test_reconcile_materializations.py::"
         "test_what_a_lost_run_published_is_reported_once",

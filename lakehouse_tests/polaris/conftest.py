@@ -9,15 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.polaris import (
-    PolarisApi,
-    PolarisServer,
-    apply_polaris,
-    load_polaris,
-    plan_polaris,
-    survey,
-    wanted,
-)
+from lakehouse.polaris import PolarisApi, PolarisServer, apply_polaris, load_polaris, plan_polaris, survey, wanted
 from lakehouse.polaris.applying import file_for
 from lakehouse_tests.polaris.played_server import ROOT, ROOT_SECRET, PlayedPolaris
 

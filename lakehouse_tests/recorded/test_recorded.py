@@ -29,8 +29,9 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse.steps.cdc.status import mirror_standing
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.position import stored_position
-from lakehouse.steps.ingest.step import IngestStep, ingest, make_plan
+from lakehouse.steps.ingest.step import ingest, make_plan
 from lakehouse_tests.recorded.archive import LARGEST, archive_of, unpack, versions
 
 ASKS_FOR_TOPICS = ("lakehouse.steps.ingest.step", "lakehouse.orchestration.resources.stream_status")

@@ -54,7 +54,8 @@ def _look_around(context: Context, *, broker: bool) -> None:
     A lake without streams needs no broker.
     """
     # They import PyIceberg and librdkafka, which whoever only prints a line does without.
-    from lakehouse.cli.declared import all_declarations, catalog_of
+    from lakehouse.cli.context import catalog_of
+    from lakehouse.cli.declared import all_declarations
     from lakehouse.engines.kafka import require_broker
 
     catalog_of(context)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from lakehouse.cli.context import Context
-from lakehouse.cli.declared import all_declarations, catalog_of
+from lakehouse.cli.context import Context, catalog_of
+from lakehouse.cli.declared import all_declarations
 from lakehouse.cli.reports.positions import MirrorState, StreamState, mirror_states, statement_of, stream_states
 from lakehouse.declarations import Declarations, Mirror, Stream
 from lakehouse.engines.kafka.statement import KafkaStatement

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from lakehouse.declarations.changelog import Changelog
-from lakehouse.declarations.columns.record_parts import check_record_part
 from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.mirror import Mirror, MirrorTables
 from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG, FILE
@@ -13,14 +12,13 @@ from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_FILE, 
 from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS, STATISTICS_FILE
 from lakehouse.declarations.policies.expectation_rules import Measured
-from lakehouse.declarations.policies.record_format import JsonSchema, Protobuf, Raw, record_part
 from lakehouse.declarations.registry.broken import Contradiction
 from lakehouse.declarations.registry.change_streams import change_streams
 from lakehouse.declarations.registry.declarations import Declarations
 from lakehouse.declarations.registry.derived_rules import check_derived, check_expectations, check_releases
 from lakehouse.declarations.registry.files import Item
+from lakehouse.declarations.registry.stream_rules import streamed
 from lakehouse.declarations.release import Release
-from lakehouse.declarations.routes import several_tables
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
 from lakehouse.iceberg.names import identifier_of
@@ -177,7 +175,7 @@ def _joined(declarations: Declarations) -> Declarations:
                     streams=[writer.name, stream.name],
                 )
         for name in stream.tables:
-            declarations.tables[name] = _streamed(stream, file, name, declarations)
+            declarations.tables[name] = streamed(stream, file, name, declarations)
         twin = next((name for name in declared if name.casefold() == stream.quarantine_table.casefold()), None)
         if twin is not None:
             raise Contradiction(
@@ -202,65 +200,3 @@ def _joined(declarations: Declarations) -> Declarations:
     check_releases(declarations.releases, declarations)
     check_expectations(declarations)
     return declarations
-
-
-def _streamed(stream: Stream, file: Path, name: str, declarations: Declarations) -> Table:
-    table = declarations.tables.get(name)
-    if table is None:
-        raise Contradiction(
-            f"{file}: stream {stream.name} goes to {name}, which is not declared.",
-            remedy=f"declare it, or use one of {', '.join(sorted(declarations.tables)) or '(none yet)'}.",
-            streams=[stream.name],
-            missing=name,
-        )
-    if table.write_mode != "append":
-        raise Contradiction(
-            f"{file}: stream {stream.name} appends to {name}, whose write mode is {table.write_mode} "
-            f"({declarations.files[name]}).",
-            remedy="declare write_mode='append'.",
-            streams=[stream.name],
-            tables=[name],
-        )
-    if stream.topics is not None and table.duplicates is not None:
-        raise Contradiction(
-            f"{file}: stream {stream.name} reads several topics, and {name} drops duplicates, which are told by "
-            f"partition and offset of one topic ({declarations.files[name]}).",
-            remedy="leave `duplicates` out, or declare a stream for each topic.",
-            streams=[stream.name],
-            tables=[name],
-        )
-    if several_tables(stream.route) and (table.keep or table.duplicates is not None):
-        raise Contradiction(
-            f"{file}: stream {stream.name} sends a record to several tables, and {name} would drop some of them "
-            f"({declarations.files[name]}).",
-            remedy="leave `keep` and `duplicates` out, or give the table a stream of its own.",
-            streams=[stream.name],
-            tables=[name],
-        )
-    _require_parts(stream, file, table)
-    return table.with_coordinates()
-
-
-def _require_parts(stream: Stream, file: Path, table: Table) -> None:
-    """Of a raw record there is nothing but its parts."""
-    if table.evolution is not None and isinstance(stream.format, JsonSchema | Protobuf):
-        raise Contradiction(
-            f"{file}: {table.name} has an evolution, and stream {stream.name} reads its records as "
-            f"{type(stream.format).__name__}.",
-            remedy="leave it out: tables follow records in JSON and in Avro.",
-            streams=[stream.name],
-            tables=[table.name],
-        )
-    if not isinstance(stream.format, Raw):
-        return
-    for column in table.own_columns:
-        if not record_part(stream.format, column):
-            raise Contradiction(
-                f"{file}: stream {stream.name} leaves records raw, and nothing of them can fill {table.name}."
-                f"{column.name}.",
-                remedy="call it key, value or headers, give it the metadata {'record': …}, or leave it out.",
-                streams=[stream.name],
-                tables=[table.name],
-            )
-        if not column.record:
-            check_record_part(f"{table.name}.{column.name}", column.name, column.type)

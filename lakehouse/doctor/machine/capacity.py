@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lakehouse.doctor.finding import Diagnosis, refused, warning, well, wrong
 from lakehouse.engines.java import JavaUnusable, require_java
-from lakehouse.engines.kafka.local_broker import LocalBroker
+from lakehouse.engines.kafka.local.local_broker import LocalBroker
 from lakehouse.engines.spark.connect_client import Remote
 from lakehouse.settings import Settings
 

@@ -10,7 +10,7 @@ from lakehouse.engines.kafka.connection import (
     KafkaRefused,
     TopicMissing,
 )
-from lakehouse.engines.kafka.local_broker import BrokerFailed, LocalBroker
+from lakehouse.engines.kafka.local.local_broker import BrokerFailed, LocalBroker
 from lakehouse.engines.kafka.oversized import Oversized, first_oversized
 from lakehouse.engines.kafka.peek import oldest_unread_time, sample_record_bytes
 from lakehouse.engines.kafka.produce import NotDelivered, Record, send

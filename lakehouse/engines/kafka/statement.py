@@ -12,6 +12,7 @@ import msgspec
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Ledger
 from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
+from lakehouse.engines.kafka.statement_text import tallies_of, text_of
 from lakehouse.engines.kafka.tally import Tally, added
 
 Offsets = dict[int, int]
@@ -127,26 +128,30 @@ class KafkaStatement:
             seal_keys.KAFKA_CLUSTER_ID: self.cluster_id,
             seal_keys.KAFKA_TOPIC: self.topic,
             seal_keys.KAFKA_TOPIC_ID: self.topic_id,
-            seal_keys.KAFKA_START: _text(self.start),
-            seal_keys.KAFKA_END: _text(self.end),
-            seal_keys.KAFKA_TALLIES: _text(self.tallies),
-            seal_keys.KAFKA_TOTALS: _text(self.totals),
-            seal_keys.KAFKA_ORIGIN: _text(self.origin),
-            seal_keys.KAFKA_LOST: _text(self.lost),
-            seal_keys.KAFKA_COUNTS: _text(self.counts),
-            seal_keys.KAFKA_TOTAL_COUNTS: _text(self.total_counts),
+            seal_keys.KAFKA_START: text_of(self.start),
+            seal_keys.KAFKA_END: text_of(self.end),
+            seal_keys.KAFKA_TALLIES: text_of(self.tallies),
+            seal_keys.KAFKA_TOTALS: text_of(self.totals),
+            seal_keys.KAFKA_ORIGIN: text_of(self.origin),
+            seal_keys.KAFKA_LOST: text_of(self.lost),
+            seal_keys.KAFKA_COUNTS: text_of(self.counts),
+            seal_keys.KAFKA_TOTAL_COUNTS: text_of(self.total_counts),
             seal_keys.KAFKA_VALID_THROUGH_MS: str(self.valid_through_ms),
-            **({seal_keys.KAFKA_RETIRED: _text(self.retired)} if self.retired else {}),
-            **({seal_keys.KAFKA_REFUSED_LAST: _text(self.refused_last)} if self.refused_last is not None else {}),
+            **({seal_keys.KAFKA_RETIRED: text_of(self.retired)} if self.retired else {}),
+            **({seal_keys.KAFKA_REFUSED_LAST: text_of(self.refused_last)} if self.refused_last is not None else {}),
             **({seal_keys.KAFKA_LOSSES: msgspec.json.encode(self.losses).decode()} if self.losses else {}),
-            **({seal_keys.KAFKA_REPROCESSED: _text(self.reprocessed)} if self.reprocessed else {}),
-            **({seal_keys.KAFKA_WITHOUT_RECORD: _text(self.without_record)} if self.without_record is not None else {}),
+            **({seal_keys.KAFKA_REPROCESSED: text_of(self.reprocessed)} if self.reprocessed else {}),
+            **(
+                {seal_keys.KAFKA_WITHOUT_RECORD: text_of(self.without_record)}
+                if self.without_record is not None
+                else {}
+            ),
             **({seal_keys.KAFKA_WITHOUT_RECORD_BECAUSE: self.because} if self.because else {}),
             **({seal_keys.KAFKA_LOGS: str(self.logs)} if self.logs > 1 else {}),
-            **({seal_keys.KAFKA_LEADER_EPOCHS: _text(self.leader_epochs)} if self.leader_epochs else {}),
+            **({seal_keys.KAFKA_LEADER_EPOCHS: text_of(self.leader_epochs)} if self.leader_epochs else {}),
             **({seal_keys.KAFKA_TOPICS: msgspec.json.encode(self.topics).decode()} if self.topics else {}),
             **(
-                {seal_keys.KAFKA_WITHOUT_COORDINATES: _text(dict(self.without_coordinates))}
+                {seal_keys.KAFKA_WITHOUT_COORDINATES: text_of(dict(self.without_coordinates))}
                 if self.without_coordinates
                 else {}
             ),
@@ -163,14 +168,14 @@ class KafkaStatement:
             topic_id=keys[seal_keys.KAFKA_TOPIC_ID],
             start=msgspec.json.decode(keys[seal_keys.KAFKA_START], type=dict[int, int]),
             end=msgspec.json.decode(keys[seal_keys.KAFKA_END], type=dict[int, int]),
-            tallies=_tallies(keys[seal_keys.KAFKA_TALLIES]),
-            totals=_tallies(keys[seal_keys.KAFKA_TOTALS]),
+            tallies=tallies_of(keys[seal_keys.KAFKA_TALLIES]),
+            totals=tallies_of(keys[seal_keys.KAFKA_TOTALS]),
             origin=msgspec.json.decode(keys[seal_keys.KAFKA_ORIGIN], type=dict[int, int]),
             lost=msgspec.json.decode(keys[seal_keys.KAFKA_LOST], type=dict[int, list[tuple[int, int]]]),
             counts=msgspec.json.decode(keys[seal_keys.KAFKA_COUNTS], type=Counts),
             total_counts=msgspec.json.decode(keys[seal_keys.KAFKA_TOTAL_COUNTS], type=Counts),
             valid_through_ms=int(keys[seal_keys.KAFKA_VALID_THROUGH_MS]),
-            retired=_tallies(keys.get(seal_keys.KAFKA_RETIRED, "{}")),
+            retired=tallies_of(keys.get(seal_keys.KAFKA_RETIRED, "{}")),
             without_record=msgspec.json.decode(
                 keys.get(seal_keys.KAFKA_WITHOUT_RECORD, "null"), type=dict[int, int] | None
             ),
@@ -179,7 +184,7 @@ class KafkaStatement:
                 keys.get(seal_keys.KAFKA_REFUSED_LAST, "null"), type=dict[int, int] | None
             ),
             losses=msgspec.json.decode(keys.get(seal_keys.KAFKA_LOSSES, "[]"), type=tuple[AcceptedLoss, ...]),
-            reprocessed=_tallies(keys.get(seal_keys.KAFKA_REPROCESSED, "{}")),
+            reprocessed=tallies_of(keys.get(seal_keys.KAFKA_REPROCESSED, "{}")),
             logs=int(keys.get(seal_keys.KAFKA_LOGS, "1")),
             leader_epochs=msgspec.json.decode(keys.get(seal_keys.KAFKA_LEADER_EPOCHS, "{}"), type=dict[int, int]),
             topics=msgspec.json.decode(keys.get(seal_keys.KAFKA_TOPICS, "[]"), type=tuple[tuple[str, str], ...]),
@@ -233,24 +238,3 @@ class KafkaStatement:
             table: {p: tally - self.retired.get(table, {}).get(p, Tally()) for p, tally in by_partition.items()}
             for table, by_partition in self.totals.items()
         }
-
-
-def _text(value: object) -> str:
-    # Sums of squares exceed 64 bits after some hundred million offsets; JSON numbers have no such limit, msgspec has.
-    return msgspec.json.encode(_plain(value)).decode()
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Tally):
-        return [str(value.count), str(value.total), str(value.squares)]
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in sorted(value.items())}
-    return value
-
-
-def _tallies(text: str) -> Tallies:
-    read = msgspec.json.decode(text, type=dict[str, dict[int, tuple[str, str, str]]])
-    return {
-        table: {partition: Tally(*map(int, parts)) for partition, parts in by_partition.items()}
-        for table, by_partition in read.items()
-    }

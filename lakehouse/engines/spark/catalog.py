@@ -49,7 +49,8 @@ def _jdbc(catalog: CatalogSettings, address: str) -> dict[str, str]:
     match url.get_backend_name():
         case "sqlite":
             # Without the time-out, a writer that finds the file locked fails at once. Spark syncs no document, so its
-            # row must not be on the disk before that: our next commit syncs both (`protocol/catalog/sql_database.py`).
+            # row must not be on the disk before that: our next commit syncs both
+            # (`protocol/catalog/sql_catalog/sql_database.py`).
             return {**common, "uri": f"jdbc:sqlite:{url.database}?busy_timeout=30000&synchronous=NORMAL"}
         case "postgresql":
             return {**common, "uri": _postgres(url), **_login(url)}

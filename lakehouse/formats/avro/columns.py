@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as t
 
-from lakehouse.formats.arrays import offsets_of, ordered, spread
+from lakehouse.formats.arrays import offsets_of, ordered
 from lakehouse.formats.avro.cursor import Batch, Cursor, Longs
 from lakehouse.formats.avro.defaults import encoded_default
 from lakehouse.formats.avro.leaves import Read, leaf, text, unfit
 from lakehouse.formats.avro.nodes import AvroType
-from lakehouse.formats.avro.skipping import Refusal, branches, each_item, skipped
+from lakehouse.formats.avro.skipping import Refusal, each_item, skipped
+from lakehouse.formats.avro.unions import counterpart, struct_of_branches, values_of_branches
 from lakehouse.formats.schema_errors import Unfit
 from lakehouse.formats.verdict import RecordError
 
@@ -180,22 +181,10 @@ class _Matching:
                 return self._by_branch(node, declared, path)
         parts: list[Read | None] = []
         for part in node.parts:
-            counterpart = _counterpart(reader, part)
-            parts.append(None if part.kind == "null" else self._branch(part, declared, path, counterpart))
+            inner = counterpart(reader, part)
+            parts.append(None if part.kind == "null" else self._branch(part, declared, path, inner))
 
-        def read(cursor: Cursor) -> pa.Array:
-            branch = branches(cursor, len(parts))
-            pieces, places = list[pa.Array](), list[Longs]()
-            for number, part in enumerate(parts):
-                chosen = np.flatnonzero(branch == number)
-                if chosen.size and part is not None:
-                    inner = cursor.take(chosen)
-                    pieces.append(part(inner))
-                    places.append(chosen)
-                    cursor.put(chosen, inner)
-            return spread(pieces, places, len(cursor), declared)
-
-        return read
+        return values_of_branches(parts, declared)
 
     def _branch(self, part: AvroType, declared: pa.DataType, path: str, reader: AvroType | None) -> Read:
         try:
@@ -216,30 +205,7 @@ class _Matching:
                 parts.append((-1, Refusal(part, declared, error)))
             else:
                 parts.append((place, self._branch(part, member.type, f"{path}.{part.branch}", None)))
-
-        def read(cursor: Cursor) -> pa.Array:
-            branch = branches(cursor, len(parts))
-            pieces: list[list[pa.Array]] = [[] for _ in declared]
-            places: list[list[Longs]] = [[] for _ in declared]
-            null = np.zeros(len(cursor), np.bool_)
-            for number, part in enumerate(parts):
-                chosen = np.flatnonzero(branch == number)
-                if part is None:
-                    null[chosen] = True
-                elif chosen.size:
-                    inner = cursor.take(chosen)
-                    array = part[1](inner)
-                    cursor.put(chosen, inner)
-                    if part[0] >= 0:
-                        pieces[part[0]].append(array)
-                        places[part[0]].append(chosen)
-            children = [
-                spread(arrays, chosen, len(cursor), member.type)
-                for arrays, chosen, member in zip(pieces, places, declared, strict=True)
-            ]
-            return pa.StructArray.from_arrays(children, fields=list(declared), mask=pa.array(null))
-
-        return read
+        return struct_of_branches(parts, declared)
 
 
 def _constant(read: Read, encoded: bytes) -> pa.Array:
@@ -250,16 +216,8 @@ def _constant(read: Read, encoded: bytes) -> pa.Array:
     return array
 
 
-def _counterpart(reader: AvroType | None, part: AvroType) -> AvroType | None:
-    """The branch of a reader's union, or the reader's type itself, that a branch of the writer is read by."""
-    if reader is None or reader.kind != "union":
-        return reader
-    alike = [branch for branch in reader.parts if branch.kind == part.kind]
-    return next((branch for branch in alike if branch.name == part.name), alike[0] if alike else None)
-
-
 def _only_record(reader: AvroType | None) -> AvroType | None:
-    return _counterpart(reader, AvroType("record")) if reader is not None else None
+    return counterpart(reader, AvroType("record")) if reader is not None else None
 
 
 def _struct(read_fields: ReadFields, declared: pa.StructType) -> Read:

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from lakehouse.formats.arrays import spread
 from lakehouse.formats.avro.columns import Match, match_record
 from lakehouse.formats.avro.cursor import Batch, Cursor
 from lakehouse.formats.avro.nodes import parse_writer_schema
 from lakehouse.formats.decoded import Decoded, Observed, SchemaId
-from lakehouse.formats.frames import WriterSchema, WriterSchemas, framed_pieces
+from lakehouse.formats.framed_records import GroupedColumns, decode_framed, unknown_schema
+from lakehouse.formats.frames import WriterSchema, WriterSchemas
 from lakehouse.formats.frames.framed import Framed
 from lakehouse.formats.json.wire import small_types
 from lakehouse.formats.schema_errors import SchemaUnusable, Unfit
@@ -56,35 +56,18 @@ class AvroDecoder:
 
     def decode(self, values: pa.BinaryArray | pa.LargeBinaryArray, headers: pa.StringArray | None = None) -> Decoded:
         """Decodes every value to a row or an error."""
-        batches: list[pa.RecordBatch] = []
-        errors: dict[int, RecordError] = {}
-        observed = Observed()
-        for start, framed in framed_pieces(self._schemas, values, headers):
-            batch, refused = self._piece(framed, observed)
-            batches.append(batch)
-            errors.update((start + row, error) for row, error in refused.items())
-        if not batches:
-            batches = [pa.RecordBatch.from_arrays([pa.array([], f.type) for f in self.schema], schema=self.schema)]
-        whole = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
-        return Decoded(whole, errors, observed)
+        return decode_framed(self.schema, self._schemas, values, headers, self._piece)
 
     def _piece(self, framed: Framed, observed: Observed) -> tuple[pa.RecordBatch, dict[int, RecordError]]:
         batch = Batch(framed.values)
         batch.refuse(framed.errors)
-        columns: list[list[pa.Array]] = [[] for _ in self.schema]
-        places: list[np.ndarray] = []
+        columns = GroupedColumns(self.schema, len(framed.values))
         for group in framed.groups:
             cursor = batch.cursor(group.rows, group.skip)
             arrays = self._read(group.schema, cursor, observed)
             if arrays is not None:
-                places.append(group.rows)
-                for column, array in zip(columns, arrays, strict=True):
-                    column.append(array)
-        spreads = [
-            spread(arrays, places, len(framed.values), field.type)
-            for arrays, field in zip(columns, self.schema, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(spreads, schema=self.schema), batch.errors
+                columns.add(group.rows, arrays)
+        return columns.batch(), batch.errors
 
     def _read(self, schema: SchemaId, cursor: Cursor, observed: Observed) -> Sequence[pa.Array] | None:
         """The columns of records of one schema; nothing where none of them can be read."""
@@ -93,8 +76,7 @@ class AvroDecoder:
         match = self._match(schema)
         if not isinstance(match, Match):
             if match is None:
-                observed.unresolved.add(schema)
-                match = RecordError("unknown_schema", f"nobody has asked the registry for schema {schema}")
+                match = unknown_schema(schema, observed)
             cursor.fail(np.arange(len(cursor)), match)
             return None
         for path in match.extra:

@@ -17,7 +17,7 @@ from lakehouse.formats.changes.dms.messages import DmsForm
 from lakehouse.formats.changes.dms.values import DmsEncoding
 from lakehouse.formats.changes.encodings import DebeziumEncoding, Encoding, PlainEncoding
 from lakehouse.formats.changes.facts import ChangeTable, Errors
-from lakehouse.formats.changes.flat import FlatForm
+from lakehouse.formats.changes.flat_records.flat import FlatForm
 from lakehouse.formats.changes.plain_keys import key_as_object, keys_as_objects
 from lakehouse.formats.changes.reading import Form
 from lakehouse.formats.changes.refused import RefusedKeys, refused_keys, refused_positions

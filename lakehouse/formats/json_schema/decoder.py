@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from lakehouse.formats.arrays import spread
 from lakehouse.formats.decoded import Decoded, Observed, SchemaId
-from lakehouse.formats.frames import WriterSchema, WriterSchemas, framed_pieces
-from lakehouse.formats.frames.framed import Framed, Rows, SchemaGroup
+from lakehouse.formats.framed_records import GroupedColumns, decode_framed, unknown_schema
+from lakehouse.formats.frames import WriterSchema, WriterSchemas
+from lakehouse.formats.frames.framed import Framed, SchemaGroup
 from lakehouse.formats.json import JsonDecoder
 from lakehouse.formats.json_schema.validator import JsonSchemaValidator
 from lakehouse.formats.schema_errors import SchemaUnusable
@@ -42,33 +42,16 @@ class JsonSchemaDecoder:
 
     def decode(self, values: pa.BinaryArray | pa.LargeBinaryArray, headers: pa.StringArray | None = None) -> Decoded:
         """Decodes every value to a row or an error."""
-        batches: list[pa.RecordBatch] = []
-        errors: dict[int, RecordError] = {}
-        observed = Observed()
-        for start, framed in framed_pieces(self._schemas, values, headers):
-            batch, refused = self._piece(framed, observed)
-            batches.append(batch)
-            errors.update((start + row, error) for row, error in refused.items())
-        if not batches:
-            batches = [pa.RecordBatch.from_arrays([pa.array([], f.type) for f in self.schema], schema=self.schema)]
-        whole = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
-        return Decoded(whole, errors, observed)
+        return decode_framed(self.schema, self._schemas, values, headers, self._piece)
 
     def _piece(self, framed: Framed, observed: Observed) -> tuple[pa.RecordBatch, dict[int, RecordError]]:
         errors = dict(framed.errors)
-        columns: list[list[pa.Array]] = [[] for _ in self.schema]
-        places: list[Rows] = []
+        columns = GroupedColumns(self.schema, len(framed.values))
         for group in framed.groups:
             batch = self._read(group, framed.values, errors, observed)
             if batch is not None:
-                places.append(group.rows)
-                for column, array in zip(columns, batch.columns, strict=True):
-                    column.append(array)
-        count = len(framed.values)
-        spreads = [
-            spread(arrays, places, count, field.type) for arrays, field in zip(columns, self.schema, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(spreads, schema=self.schema), errors
+                columns.add(group.rows, batch.columns)
+        return columns.batch(), errors
 
     def _read(
         self, group: SchemaGroup, values: pa.BinaryArray, errors: dict[int, RecordError], observed: Observed
@@ -80,8 +63,7 @@ class JsonSchemaDecoder:
         validator = self._validator(group.schema)
         if not isinstance(validator, JsonSchemaValidator):
             if validator is None:
-                observed.unresolved.add(group.schema)
-                validator = RecordError("unknown_schema", f"nobody has asked the registry for schema {group.schema}")
+                validator = unknown_schema(group.schema, observed)
             errors.update(dict.fromkeys(rows, validator))
             return None
         records: list[bytes] = [record[group.skip :] for record in values.take(pa.array(group.rows)).to_pylist()]

@@ -10,10 +10,10 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
-from lakehouse.formats.arrays import spread
 from lakehouse.formats.decoded import Decoded, Observed, SchemaId
-from lakehouse.formats.frames import WriterSchemas, framed_pieces
-from lakehouse.formats.frames.framed import Framed, Rows, SchemaGroup
+from lakehouse.formats.framed_records import GroupedColumns, decode_framed, unknown_schema
+from lakehouse.formats.frames import WriterSchemas
+from lakehouse.formats.frames.framed import Framed, SchemaGroup
 from lakehouse.formats.frames.glue import PREFIX
 from lakehouse.formats.json.wire import small_types
 from lakehouse.formats.protobuf.columns import MessageMatch, match_message
@@ -68,42 +68,23 @@ class ProtobufDecoder:
 
     def decode(self, values: pa.BinaryArray | pa.LargeBinaryArray, headers: pa.StringArray | None = None) -> Decoded:
         """Decodes every value to a row or an error."""
-        batches: list[pa.RecordBatch] = []
-        errors: dict[int, RecordError] = {}
-        observed = Observed()
-        for start, framed in framed_pieces(self._schemas, values, headers):
-            batch, refused = self._piece(framed, observed)
-            batches.append(batch)
-            errors.update((start + row, error) for row, error in refused.items())
-        if not batches:
-            batches = [pa.RecordBatch.from_arrays([pa.array([], f.type) for f in self.schema], schema=self.schema)]
-        whole = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
-        return Decoded(whole, errors, observed)
+        return decode_framed(self.schema, self._schemas, values, headers, self._piece)
 
     def _piece(self, framed: Framed, observed: Observed) -> tuple[pa.RecordBatch, dict[int, RecordError]]:
         errors = dict(framed.errors)
-        columns: list[list[pa.Array]] = [[] for _ in self.schema]
-        places: list[Rows] = []
+        columns = GroupedColumns(self.schema, len(framed.values))
         for group in framed.groups:
             if self._schemas.named:
                 observed.schemas[str(group.schema)] += len(group.rows)
             for which, (rows, records) in self._by_message(group, framed.values, errors).items():
                 reader = self._reader(group.schema, which)
                 if isinstance(reader, _Reader):
-                    places.append(np.array(rows))
-                    for column, array in zip(columns, _read(reader, rows, records, errors, observed), strict=True):
-                        column.append(array)
+                    columns.add(np.array(rows), _read(reader, rows, records, errors, observed))
                 else:
                     if reader is None:
-                        observed.unresolved.add(group.schema)
-                        message = f"nobody has asked the registry for schema {group.schema}"
-                        reader = RecordError("unknown_schema", message)
+                        reader = unknown_schema(group.schema, observed)
                     errors.update(dict.fromkeys(rows, reader))
-        count = len(framed.values)
-        spreads = [
-            spread(arrays, places, count, field.type) for arrays, field in zip(columns, self.schema, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(spreads, schema=self.schema), errors
+        return columns.batch(), errors
 
     def _by_message(
         self, group: SchemaGroup, values: pa.BinaryArray, errors: dict[int, RecordError]

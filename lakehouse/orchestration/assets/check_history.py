@@ -10,7 +10,7 @@ from dagster._core.storage.asset_check_execution_record import (
 )
 
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
-from lakehouse.steps.release.gate import Check, Result
+from lakehouse.steps.release.gate.results import Check, Result
 
 SNAPSHOT_KEY = "snapshot id"
 _ELSEWHERE = f"{SNAPSHOT_KEY} of "  # and the name of another table that the check has judged as well

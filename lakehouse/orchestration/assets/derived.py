@@ -12,8 +12,8 @@ from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import DoesNotFit, Lake, LakehouseSpark, repeated_when_spark_is_lost
-from lakehouse.orchestration.resources.ended_pins import pin_of_execution
 from lakehouse.orchestration.resources.materialization import write_tags
+from lakehouse.orchestration.resources.pins.ended_pins import pin_of_execution
 from lakehouse.orchestration.run_context import (
     asks_for_rebuild,
     attempt_of,

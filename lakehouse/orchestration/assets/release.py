@@ -18,9 +18,10 @@ from lakehouse.orchestration.run_context import RUNTIME_DATE_TAG, attempt_of
 from lakehouse.protocol.errors import Superseded
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.steps.maintenance.verify.foreign_rewrites import find_changed_rows
-from lakehouse.steps.release.gate import ReleaseHeld
+from lakehouse.steps.release.gate.results import ReleaseHeld
+from lakehouse.steps.release.release_step import Released, ReleaseStep
 from lakehouse.steps.release.remedies import Remedies, Writer
-from lakehouse.steps.release.step import Released, ReleaseStep, release
+from lakehouse.steps.release.step import release
 
 GROUP = "releases"
 

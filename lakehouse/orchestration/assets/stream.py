@@ -22,11 +22,12 @@ from lakehouse.protocol.errors import Superseded
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.row_count import row_count
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.record_limit import limits_of
 from lakehouse.steps.ingest.report import IngestReport
 from lakehouse.steps.ingest.routes.stopping import stops_alone
-from lakehouse.steps.ingest.step import IngestStep, ingest
+from lakehouse.steps.ingest.step import ingest
 
 KINDS = ("iceberg", "kafka", "spark")
 

@@ -64,7 +64,7 @@ def _cut_short(record: RunRecord) -> bool:
 
 
 def _made(asset: AssetRecord, run_id: str) -> bool:
-    """Whether the run has made it, also if Dagster was told so afterwards (see `unheard`)."""
+    """Whether the run has made it, also if Dagster was told so afterwards (see `unreported_materializations`)."""
     materialization = asset.asset_entry.last_materialization
     if materialization is None or materialization.asset_materialization is None:
         return False

@@ -13,14 +13,16 @@ from dagster import DagsterInstance
 
 from lakehouse.declarations import AUDIT_LOG
 from lakehouse.iceberg.names import identifier_of, name_of
-from lakehouse.orchestration.automation.reconcile_materializations import unheard
+from lakehouse.orchestration.automation.reconcile_materializations import unreported_materializations
 from lakehouse.orchestration.automation.run_history import named, newest_end, run_news
 from lakehouse.orchestration.automation.run_retention import drop_old_runs
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
-from lakehouse.orchestration.resources.ended_pins import drop_ended_pins
+from lakehouse.orchestration.resources.pins.ended_pins import drop_ended_pins
 from lakehouse.protocol.errors import TableBusy
-from lakehouse.protocol.journal import Appended, append, deletions, reconcile
+from lakehouse.protocol.journal.append import Appended, append
+from lakehouse.protocol.journal.deletions import deletions
+from lakehouse.protocol.journal.reconcile import reconcile
 
 EVERY_SECONDS = 15
 
@@ -66,7 +68,7 @@ def journal_sensor(
             drop_old_runs(lake, context.instance)  # all of them are in the log
         assert context.repository_def is not None
         assets = context.repository_def.asset_graph.materializable_asset_keys
-        unreported = unheard(lake.catalog, lake.declarations, context.instance, assets, lake.names)
+        unreported = unreported_materializations(lake.catalog, lake.declarations, context.instance, assets, lake.names)
         return dg.SensorResult(
             asset_events=list(unreported),
             skip_reason=_summary(added, len(unreported)),
@@ -104,7 +106,7 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
 
 def tell_dagster(lake: Lake, instance: DagsterInstance, assets: Collection[dg.AssetKey]) -> int:
     """Report what Dagster never heard of, outside of a sensor; returns how many materializations that were."""
-    unreported = unheard(lake.catalog, lake.declarations, instance, assets, lake.names)
+    unreported = unreported_materializations(lake.catalog, lake.declarations, instance, assets, lake.names)
     for materialization in unreported:
         instance.report_runless_asset_event(materialization)
     return len(unreported)

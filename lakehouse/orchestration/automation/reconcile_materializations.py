@@ -32,7 +32,7 @@ _LOOKED_BACK = 50
 _NO_MATERIALIZATION = ("maintenance", "retire", "deduplicate")
 
 
-def unheard(
+def unreported_materializations(
     catalog: LakeCatalog,
     declarations: Declarations,
     instance: DagsterInstance,

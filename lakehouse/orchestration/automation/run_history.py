@@ -24,7 +24,8 @@ from dagster import (
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.run_context import PROCESS_TAG, RUNTIME_DATE_TAG, USER_TAG, parsed_date
-from lakehouse.protocol.journal import Event, JournalNews, JournalPosition, Known
+from lakehouse.protocol.journal.event import Event, Known
+from lakehouse.protocol.journal.position import JournalNews, JournalPosition
 
 FINISHED = [DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
 MOST_RUNS = 50

@@ -6,25 +6,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from dagster import DagsterInvariantViolationError, MaterializeResult, OpExecutionContext
+from dagster import MaterializeResult
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.declarations import OWN_TABLES, Declarations, Table, ToNamed, load_sound
 from lakehouse.engines.spark.naming import quoted_table, rows_at
 from lakehouse.orchestration.dagster_names import DagsterNames
-from lakehouse.orchestration.resources.declared_tables import dated_tables, declared_table, ensure_table, with_siblings
+from lakehouse.orchestration.resources.declared_tables import dated_tables, declared_table, ensure_table
 from lakehouse.orchestration.resources.materialization import materialized
-from lakehouse.orchestration.resources.step_pins import pin_of, pinned_tables, release_pins
+from lakehouse.orchestration.resources.pins.step_reads import StepReads
 from lakehouse.orchestration.resources.used_parameters import ParameterUse, seals_of
 from lakehouse.orchestration.resources.writing import WriteMode, WrittenByStream, write_table
-from lakehouse.orchestration.run_context import StepContext, attempt_of, backfill_reason, run_parameters
+from lakehouse.orchestration.run_context import StepContext, attempt_of, backfill_reason
 from lakehouse.protocol.catalog import LakeCatalog, open_catalog
-from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.protocol.seals.read_group import Pinned
 from lakehouse.settings import KafkaSettings, Parameter, Settings
-from lakehouse.steps.derived.inputs.pins import Pin
-from lakehouse.steps.derived.used_parameters import UsedParameters
 from lakehouse.steps.ingest.routes.made_tables import with_made_tables
-from lakehouse.steps.release.reading import OpenRelease, open_release
+from lakehouse.steps.release.reading import OpenRelease
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,13 +53,7 @@ class Lake:
         self.settings = settings
         self._names = names
         self._given = declarations
-        self._step: object = None
-        self._given_step: tuple[str, str, int] | None = None
-        self._pin: Pin | None = None
-        self._pins: dict[str, Pinned] = {}
-        self._releases: dict[str, OpenRelease] = {}
-        self._read: dict[str, int] = {}
-        self._parameters: UsedParameters | None = None
+        self._reads = StepReads(lambda: self.catalog, lambda: self.declarations)
 
     @cached_property
     def catalog(self) -> LakeCatalog:
@@ -117,15 +109,7 @@ class Lake:
             ReadsNeverSettled: on a REST catalog, the tables changed during every try.
             CommitFailedException: other commits came before the tags too often.
         """
-        self._follow_step()
-        wanted = [name for name in with_siblings(self.catalog, self.declarations, names) if name not in self._pins]
-        if wanted:
-            pin = self._pin
-            self._pins |= pinned_tables(self.catalog, wanted, pin) if pin else read_group(self.catalog, wanted)
-        for name in names:
-            if (snapshot_id := self._pins[name].snapshot_id) is not None:
-                self._read[name] = snapshot_id
-        return {name: self._pins[name] for name in names}
+        return self._reads.pin(*names)
 
     def arrow(self, name: str, *, columns: Sequence[str] = (), where: str | None = None) -> pa.Table:
         """A table, or some columns and rows of it, in memory.
@@ -164,11 +148,7 @@ class Lake:
         Raises:
             NothingReleased: there is none yet.
         """
-        self._follow_step()
-        if group not in self._releases:
-            # A table that is read at `main` as well has one place in the seal: whichever was read last.
-            self._releases[group] = open_release(self.catalog, group, on_read=self._read.__setitem__)
-        return self._releases[group]
+        return self._reads.release(group)
 
     def parameters(self, context: StepContext) -> Mapping[str, Parameter]:
         """The run's parameters, by name: the seal of a table that carries a runtime date names those that are read.
@@ -180,7 +160,7 @@ class Lake:
             ParametersInvalid: the run's tag sets what is no parameter.
             ParameterNotDeclared: on reading one that no run has.
         """
-        return self._parameters_of(context)
+        return self._reads.parameters(context, self.settings)
 
     def write(
         self,
@@ -212,7 +192,7 @@ class Lake:
             BackfillTagInvalid: the run's tag that declares a backfill gives no reason.
             Superseded: another run wrote the table meanwhile; nothing was published.
         """
-        self._follow_step()
+        self._reads.follow_step()
         if name in OWN_TABLES:
             raise WrittenByStream(f"Table {name} is written by the lakehouse itself.", remedy=_OWN)
         table = self.declared(name)
@@ -226,7 +206,7 @@ class Lake:
         self, context: StepContext, table: Table, data: "pa.Table | pd.DataFrame | DataFrame", *, mode: WriteMode
     ) -> MaterializeResult[Any]:
         """The same for a table that exists as it is given here, declared or not."""
-        self._follow_step()
+        self._reads.follow_step()
         name = table.name
         attempt = attempt_of(context, self.settings, step=f"write:{name}")
         written = write_table(
@@ -235,56 +215,25 @@ class Lake:
             attempt,
             data,
             mode=mode,
-            inputs=self._read,
-            pinned=[
-                pinned_name
-                for pinned_name, snapshot_id in self._read.items()
-                if pinned_name in self._pins and self._pins[pinned_name].snapshot_id == snapshot_id
-            ],
+            inputs=self._reads.snapshots,
+            pinned=self._reads.at_pins,
             backfill=backfill_reason(context.run),
             use=self._use(context) if table.runtime_date_column else None,
         )
-        if self._pins.pop(name, None) is not None and self._pin is not None:
-            release_pins(self.catalog, [name], self._pin)  # what is read of it from here on is what was written
+        self._reads.written(name)
         return materialized(table, attempt, written)
 
     def _use(self, context: StepContext) -> ParameterUse:
-        dated = {name: self._read[name] for name in self._read.keys() & dated_tables(self.declarations)}
-        return ParameterUse(self._parameters_of(context), seals_of(self.catalog, dated))
-
-    def _parameters_of(self, context: StepContext) -> UsedParameters:
-        self._follow_step()
-        if self._parameters is None:
-            self._parameters = UsedParameters("The asset", run_parameters(context.run, self.settings))
-        return self._parameters
-
-    def _follow_step(self) -> None:
-        """Forget what an earlier step of this process has pinned and read."""
-        step = self._given_step or _running_step()
-        if step != self._step:
-            self.let_go()
-            self._step, self._pin = step, pin_of(*step) if step else None
+        read = self._reads.snapshots
+        dated = {name: read[name] for name in read.keys() & dated_tables(self.declarations)}
+        return ParameterUse(self._reads.parameters(context, self.settings), seals_of(self.catalog, dated))
 
     @contextmanager
     def in_step(self, run_id: str, op_handle: str, retry: int) -> Generator[None]:
         """Read and write in the name of a step whose function does not run now: for its inputs and its outputs."""
-        self._given_step = (run_id, op_handle, retry)
-        try:
+        with self._reads.in_step(run_id, op_handle, retry):
             yield
-        finally:
-            self._given_step = None
 
     def let_go(self) -> None:
         """Forget what a step has pinned and read, and remove its tags: it has ended."""
-        if self._pin is not None and self._pins:
-            release_pins(self.catalog, self._pins, self._pin)
-        self._step, self._pin, self._pins, self._releases, self._read = None, None, {}, {}, {}
-        self._parameters = None
-
-
-def _running_step() -> tuple[str, str, int] | None:
-    try:
-        current = OpExecutionContext.get()
-    except DagsterInvariantViolationError:  # outside a run: a notebook, a test, a sensor
-        return None
-    return current.run_id, str(current.op_handle), current.retry_number
+        self._reads.let_go()

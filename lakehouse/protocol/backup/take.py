@@ -17,17 +17,9 @@ from tenacity import retry_if_exception_type
 from lakehouse.iceberg.durable_files import local_path, sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.reachable_files import needed_files, older_documents
-from lakehouse.protocol.backup.layout import (
-    CONTENTS,
-    DATABASE,
-    WAREHOUSE,
-    BackupError,
-    Contents,
-    places_of,
-    put,
-)
+from lakehouse.protocol.backup.layout import CONTENTS, DATABASE, WAREHOUSE, BackupError, Contents, places_of, put
 from lakehouse.protocol.catalog import open_catalog
-from lakehouse.protocol.catalog.sqlite_file import require_usable
+from lakehouse.protocol.catalog.sql_catalog.sqlite_file import require_usable
 from lakehouse.protocol.errors import MetadataFileDamaged
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.retry import OTHERS_FIRST, retrying

@@ -7,7 +7,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog.change import LakeCatalog
 from lakehouse.protocol.catalog.refusal import catalog_refusal
 from lakehouse.protocol.catalog.rest import RestLakeCatalog
-from lakehouse.protocol.catalog.sql import SqlLakeCatalog
+from lakehouse.protocol.catalog.sql_catalog.sql import SqlLakeCatalog
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.catalogs.properties import python_properties
 from lakehouse.settings.distribution import DISTRIBUTION, ExtraMissing

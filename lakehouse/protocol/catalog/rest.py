@@ -1,16 +1,13 @@
 """An Iceberg REST catalog (Polaris): one `transactions/commit` changes all tables of a step."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 from pyiceberg.catalog.rest import Endpoints, RestCatalog, TableResponse
 from pyiceberg.exceptions import (
     AuthorizationExpiredError,
-    CommitFailedException,
     CommitStateUnknownException,
     NoSuchTableError,
     OAuthError,
@@ -18,14 +15,7 @@ from pyiceberg.exceptions import (
     UnauthorizedError,
 )
 from pyiceberg.io import FileIO
-from pyiceberg.table import (
-    CommitTableRequest,
-    CommitTableResponse,
-    Namespace,
-    StagedTable,
-    Table,
-    TableIdentifier,
-)
+from pyiceberg.table import CommitTableRequest, CommitTableResponse, Namespace, StagedTable, Table, TableIdentifier
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
@@ -36,32 +26,24 @@ from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
 from lakehouse.protocol.catalog.entry import Entry
+from lakehouse.protocol.catalog.rest_responses import (
+    RENEW,
+    TOKEN_ENDED,
+    LoadedDocument,
+    raise_for_response,
+    short_reason,
+)
 from lakehouse.protocol.catalog.safe_properties import code_free, names_code, without_code
 from lakehouse.protocol.catalog.timeouts import patient
 
 _COLLECT_TRIES = 20
-_ERROR_TYPE = re.compile(r"[A-Za-z]{1,60}")
 # (connect, read), of a commit: a catalog that hangs is one whose answer is lost.
 _PATIENCE_SECONDS = (30, 180)
-_TOKEN_ENDED = (401, 419)
 _CREDENTIALS_REFUSED = (UnauthorizedError, AuthorizationExpiredError, OAuthError)
-_RENEW = (
-    "nothing was published; renew the credentials of the catalog, whose file in conf/catalogs says where they come "
-    "from, then run the step again"
-)
-_TRY_AGAIN = (409, 429)  # a requirement did not hold; too many requests
-# Another branch of the table was committed to while a snapshot was prepared. Iceberg's server code, and so Polaris,
-# answers 400 to that, though it only has to be prepared again. (The second: two attempts each prepared a table's very
-# first snapshots, and the other has added more of them since.)
-_STALE_SNAPSHOT = ("Cannot add snapshot with sequence number", "Invalid snapshot with sequence number")
 
 
 # Of one table: the catalog refuses it, or says of it what nobody can read.
 REFUSALS = (HTTPError, RESTError, msgspec.MsgspecError)
-
-
-class CommitRefusedByCatalog(LakehouseError):
-    """The catalog refused a commit for a reason that trying again cannot mend."""
 
 
 class ReadsNeverSettled(LakehouseError):
@@ -129,12 +111,12 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
             ).model_dump_json(by_alias=True)
             for change in changes
         )
-        _raise_for_response(self._post_renewed(f'{{"table-changes":[{body}]}}'.encode()), changes)
+        raise_for_response(self._post_renewed(f'{{"table-changes":[{body}]}}'.encode()), changes)
 
     def _post_renewed(self, request: bytes) -> Response:
         """The answer to a commit, with another token where the one that we have has ended."""
         response = self._post_commit(request)
-        if response.status_code in _TOKEN_ENDED:  # so it was not done
+        if response.status_code in TOKEN_ENDED:  # so it was not done
             with suppress(*_CREDENTIALS_REFUSED):  # the answer that is there says so already
                 self._refresh_token()
                 response = self._post_commit(request)
@@ -155,7 +137,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
         except _CREDENTIALS_REFUSED as error:  # PyIceberg has renewed the token, or tried to
             name = name_of(self.identifier_to_tuple(identifier))
             message = f"{name}: the catalog refuses our credentials ({type(error).__name__})."
-            raise CredentialsRefused(message, remedy=_RENEW) from error
+            raise CredentialsRefused(message, remedy=RENEW) from error
 
     @override
     def load_tables(self, identifiers: Sequence[Identifier]) -> dict[Identifier, Table]:
@@ -183,7 +165,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
             except NoSuchTableError:
                 continue
             except REFUSALS as error:  # of this table; a silent catalog is of all
-                refusals[identifier] = _short_reason(error)
+                refusals[identifier] = short_reason(error)
         return Locations(locations, refusals)
 
     @override
@@ -194,7 +176,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
             except NoSuchTableError:  # dropped since it was listed
                 continue
             except REFUSALS as error:
-                yield Entry(identifier, "", unreadable=_short_reason(error))
+                yield Entry(identifier, "", unreadable=short_reason(error))
             else:
                 yield Entry.of(identifier, answer.metadata_location, answer.metadata)
 
@@ -204,7 +186,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
                 yield from self.list_tables(child)
                 yield from self._tables(child)
 
-    def _answer(self, identifier: Identifier) -> "_Loaded":
+    def _answer(self, identifier: Identifier) -> "LoadedDocument":
         """What the server says of a table, also of one whose document nobody here can read.
 
         Raises:
@@ -214,45 +196,17 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
         """
         url = self.url(Endpoints.load_table, prefixed=True, **self._split_identifier_for_path(identifier))
         response = self._session.get(url)
-        if response.status_code in _TOKEN_ENDED:
+        if response.status_code in TOKEN_ENDED:
             self._refresh_token()
             response = self._session.get(url)
         if response.status_code == HTTPStatus.NOT_FOUND:
             raise NoSuchTableError(f"Table does not exist: {name_of(identifier)}")
         response.raise_for_status()
-        return msgspec.json.decode(response.content, type=_Loaded)
+        return msgspec.json.decode(response.content, type=LoadedDocument)
 
     @override
     def _delete_old_metadata(self, io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Nothing: the server deletes them, which knows all entries."""
-
-
-class _Loaded(msgspec.Struct, rename="kebab"):
-    metadata_location: str
-    metadata: dict[str, Any]
-
-
-class _Error(msgspec.Struct):
-    type: str = ""
-
-
-class _Answer(msgspec.Struct):
-    error: _Error
-
-
-def _short_reason(error: Exception) -> str:
-    """What went wrong, without the server's words: they may repeat a secret."""
-    status = error.response.status_code if isinstance(error, HTTPError) and error.response is not None else None
-    return f"the catalog answered {status}" if status else type(error).__name__
-
-
-def _error_type(response: Response) -> str:
-    """What kind of error the server says it is (Iceberg REST, `ErrorModel.type`); its message may repeat a secret."""
-    try:
-        kind = msgspec.json.decode(response.content, type=_Answer).error.type
-    except msgspec.MsgspecError:
-        return ""
-    return f" ({kind})" if _ERROR_TYPE.fullmatch(kind) else ""
 
 
 def _without_properties(response: TableResponse) -> TableResponse:
@@ -263,23 +217,3 @@ def _state(table: Table) -> tuple[str, int | None]:
     # A rollback brings an old snapshot back, never an old document: the location tells the two apart.
     snapshot = table.current_snapshot()
     return table.metadata_location, snapshot.snapshot_id if snapshot else None
-
-
-def _raise_for_response(response: Response, changes: Sequence[TableChange]) -> None:
-    if response.ok:
-        return
-    names = ", ".join(name_of(change.identifier) for change in changes)
-    message = f"{names}: the catalog answered {response.status_code}{_error_type(response)}"
-    if response.status_code in _TRY_AGAIN or any(stale in response.text for stale in _STALE_SNAPSHOT):
-        raise CommitFailedException(message)
-    if response.status_code >= 500:
-        raise CommitStateUnknownException(message)
-    if response.status_code in _TOKEN_ENDED:
-        raise CommitRefusedByCatalog(
-            message,
-            remedy=_RENEW,
-        )
-    raise CommitRefusedByCatalog(
-        message,
-        remedy="check that the catalog offers transactions/commit and that this principal may commit to the tables",
-    )

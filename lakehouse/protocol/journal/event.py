@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from lakehouse.declarations.own_tables.audit_row import AuditRow
+from lakehouse.protocol.journal.audit_row import AuditRow
 
 Kind = Literal["commit", "run", "check", "release", "refusal", "maintenance", "gap"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

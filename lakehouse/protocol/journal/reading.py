@@ -3,10 +3,12 @@
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Or
 
-from lakehouse.declarations import AUDIT_LOG
-from lakehouse.declarations.own_tables.audit_row import AuditRow
 from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.journal.audit_row import AuditRow
 from lakehouse.protocol.seals.history import head_of
+
+LOG = ("lakehouse", "audit_log")
+"""Where it is; its declaration is not imported by a command that only reads it."""
 
 
 def logged(catalog: LakeCatalog, *, table: str = "", run: str = "", kind: str = "") -> list[AuditRow]:
@@ -19,7 +21,7 @@ def logged(catalog: LakeCatalog, *, table: str = "", run: str = "", kind: str = 
         kind: only events of this kind.
     """
     try:
-        log = catalog.load_table(AUDIT_LOG.identifier)
+        log = catalog.load_table(LOG)
     except NoSuchTableError:
         return []
     row_filter: BooleanExpression = AlwaysTrue()

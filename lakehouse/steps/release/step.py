@@ -6,95 +6,32 @@ any other makes its own and drops those tags.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Literal
 
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table import Table
 
-from lakehouse.declarations import Release
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.proofs.lineage.vintage import check_vintage
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.failpoints import failpoint
-from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.load_group import load_together
 from lakehouse.quantities import quantity
 from lakehouse.steps.release.candidates import Candidate, candidates, changes
 from lakehouse.steps.release.content import ReleaseContent, begun_before
-from lakehouse.steps.release.gate import Check, Reason, ReleaseHeld, held_by, judged_by, mixed
-from lakehouse.steps.release.judged_references import accepted
+from lakehouse.steps.release.gate.judged_references import accepted
+from lakehouse.steps.release.gate.judgement import held_by, mixed
+from lakehouse.steps.release.gate.results import Reason, ReleaseHeld, judged_by
+from lakehouse.steps.release.gate.rewrites import rewrite_reasons
 from lakehouse.steps.release.names import made_by, new_id
 from lakehouse.steps.release.pointer import Pointer, PointerRow, move_pointer, read_pointer
-from lakehouse.steps.release.remedies import Remedies
-from lakehouse.steps.release.rewrites import FindChangedRows, rewrite_reasons
-from lakehouse.steps.release.statement import KIND_RELEASE, PointerStatement, ReleaseMember
+from lakehouse.steps.release.release_step import Outcome, Released, ReleaseStep
+from lakehouse.steps.release.statement import KIND_RELEASE, PointerStatement
 from lakehouse.steps.release.tags.current_tag import changes as tag_changes
 from lakehouse.steps.release.tags.current_tag import follow_pointer
 from lakehouse.steps.release.tags.release_tags import drop_tags, set_tags, tags_of
-
-Outcome = Literal["released", "completed", "already", "unchanged"]
-
-
-def _silent(_: str) -> None:
-    return None
-
-
-@dataclass(frozen=True)
-class ReleaseStep:
-    """What one release needs.
-
-    Args:
-        release: the group as declared.
-        catalog: where its tables live.
-        attempt: who releases.
-        find_changed_rows: looks at the rewrites of others.
-        checks: what was found of each check that the release waits for.
-        dated: members that carry a runtime date.
-        why: for the record.
-        inform: tells progress.
-        remedies: what to do about each table that keeps the release from going ahead.
-    """
-
-    release: Release
-    catalog: LakeCatalog
-    attempt: Attempt
-    find_changed_rows: FindChangedRows
-    checks: Sequence[Check] = ()
-    dated: frozenset[str] = frozenset()
-    why: str = "every member was judged"
-    inform: Callable[[str], None] = _silent
-    remedies: Remedies = field(default_factory=Remedies)
-
-
-@dataclass(frozen=True)
-class Released:
-    """How it ended.
-
-    Args:
-        outcome: `released`; `completed` what an earlier try of this root run had begun; `already` by an earlier try;
-            `unchanged`: the members are what the newest release holds, so there is nothing to release.
-        id: the release that the pointer names.
-        previous: what it named before; None for the first release.
-        changed: member → what is new in it, in words.
-        pointer: snapshot of the pointer's seal.
-        note: why nothing was released.
-        dropped: releases that are not kept any more.
-    """
-
-    outcome: Outcome
-    id: str
-    members: tuple[ReleaseMember, ...]
-    previous: str | None
-    changed: Mapping[str, str] = field(default_factory=dict[str, str])
-    parameters: str = "{}"
-    pointer: int | None = None
-    note: str = ""
-    dropped: tuple[str, ...] = ()
-    seconds: float = 0.0
 
 
 def release(step: ReleaseStep) -> Released:

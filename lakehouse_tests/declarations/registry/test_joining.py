@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import types as T  # noqa: N812
 
-from lakehouse import Evolution, JsonSchema, Protobuf, Stream, ToTable
+from lakehouse import Stream, ToTable
 from lakehouse.declarations.registry.broken import Contradiction, Culprits
 from lakehouse.declarations.registry.joining import Collected
 from lakehouse_tests.declarations.declaring import declare
@@ -26,26 +26,8 @@ def test_two_streams_into_one_table_are_both_at_fault() -> None:
     assert refused.value.culprits == Culprits(streams=frozenset({"first", "second"}))
 
 
-def test_a_stream_into_a_table_that_nobody_declares_says_which() -> None:
-    collected = Collected()
-    collected.add(stream("first", "raw.things"), FILE)
-    with pytest.raises(Contradiction) as refused:
-        collected.joined()
-    assert refused.value.missing == "raw.things"
-    assert refused.value.culprits.streams == {"first"}
-
-
 def test_a_name_that_is_taken_is_at_fault_at_once() -> None:
     collected, table = Collected(), declare({"id": T.LongType()})
     collected.add(table, FILE)
     with pytest.raises(Contradiction, match=str(FILE)):
         collected.add(table, FILE)
-
-
-@pytest.mark.parametrize("form", [JsonSchema(registry=True), Protobuf(registry=True)])
-def test_a_table_follows_no_records_of_which_nothing_is_known_to_follow(form: JsonSchema | Protobuf) -> None:
-    collected, table = Collected(), declare({"id": T.LongType()}, evolution=Evolution())
-    collected.add(table, FILE)
-    collected.add(Stream(name="first", topic="t", route=ToTable(table.name), format=form), FILE)
-    with pytest.raises(Contradiction, match=rf"{table.name} has an evolution, and stream first reads its records as"):
-        collected.joined()

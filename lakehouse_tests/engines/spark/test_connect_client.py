@@ -29,7 +29,7 @@ from lakehouse.engines.spark.connect_client import _with_parameter
 from lakehouse.orchestration.automation.run_history import run_news
 from lakehouse.orchestration.checks.spark_server import NAME, server_key
 from lakehouse.orchestration.resources import lost_spark, repeated_when_spark_is_lost
-from lakehouse.protocol.journal import JournalPosition
+from lakehouse.protocol.journal.position import JournalPosition
 from lakehouse.settings import Platform, Settings
 from lakehouse_tests.fixtures.spark import free_port, settings_of
 

@@ -10,13 +10,7 @@ from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as RemoteSession
 
-from lakehouse.engines.spark import (
-    ConnectServer,
-    ConnectServerFailed,
-    DriverMismatch,
-    SparkUnreachable,
-    spark_session,
-)
+from lakehouse.engines.spark import ConnectServer, ConnectServerFailed, DriverMismatch, SparkUnreachable, spark_session
 from lakehouse.settings import CatalogSettings, Platform, Settings
 from lakehouse.settings.state import StateFolder
 from lakehouse_tests.fixtures.lakes import Lake

@@ -1,11 +1,11 @@
-"""Records, lists, maps and unions to structs, lists and maps."""
+"""Records, lists and maps to structs, lists and maps."""
 
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from lakehouse_tests.formats.avro.writing import decode, encoded, reasons, record
+from lakehouse_tests.formats.avro.writing import decode, encoded, reasons, record, rows
 
 INNER = {
     "type": "record",
@@ -13,13 +13,6 @@ INNER = {
     "fields": [{"name": "a", "type": "int"}, {"name": "b", "type": ["null", "string"]}],
 }
 STRUCT = pa.struct([pa.field("b", pa.string()), pa.field("a", pa.int32(), nullable=False)])
-
-
-def rows(column: pa.DataType, kind: Any, *values: Any, nullable: bool = True) -> tuple[list[Any], dict[int, str]]:
-    schema = record(("x", kind))
-    decoded = decode(pa.schema([pa.field("x", column, nullable)]), schema, *(encoded(schema, {"x": v}) for v in values))
-    decoded.batch.validate(full=True)
-    return decoded.batch.column("x").to_pylist(), reasons(decoded)
 
 
 @pytest.mark.parametrize(
@@ -32,24 +25,13 @@ def rows(column: pa.DataType, kind: Any, *values: Any, nullable: bool = True) ->
          [[["a"], [], [None, "b"]], [["c"]]], [[["a"], [], [None, "b"]], [["c"]]]),
         (pa.map_(pa.string(), STRUCT), {"type": "map", "values": INNER}, [{"k": {"a": 1, "b": None}}, {}],
          [[("k", {"b": None, "a": 1})], []]),
-        (pa.int64(), ["int", "long", "null"], [1, 2**40, None], [1, 2**40, None]),
-        (pa.struct([("string", pa.string()), ("long", pa.int64())]), ["null", "string", "long"], ["x", 5, None],
-         [{"string": "x", "long": None}, {"string": None, "long": 5}, None]),
-        (pa.struct([("Inner", STRUCT), ("string", pa.string())]), [INNER, "string"], [{"a": 1, "b": None}, "s"],
-         [{"Inner": {"b": None, "a": 1}, "string": None}, {"Inner": None, "string": "s"}]),
     ],
-    ids=["struct", "optional-struct", "list", "list-of-lists", "map", "numbers", "by-branch", "record-by-branch"],
+    ids=["struct", "optional-struct", "list", "list-of-lists", "map"],
 )  # fmt: skip
 def test_nested_values_arrive_as_they_were_written(
     column: pa.DataType, kind: Any, values: list[Any], expected: list[Any]
 ) -> None:
     assert rows(column, kind, *values) == (expected, {})
-
-
-def test_a_branch_that_the_column_cannot_take_refuses_its_records_alone() -> None:
-    assert rows(pa.string(), ["null", "string", "long"], "a", 7, None) == (["a", None, None], {1: "wrong_type"})
-    by_branch = pa.struct([("string", pa.string())])
-    assert rows(by_branch, ["string", "long"], "a", 7)[1] == {1: "wrong_type"}
 
 
 def test_a_required_value_that_is_null_is_named() -> None:

@@ -36,3 +36,11 @@ def decode(columns: pa.Schema, schema: str, *values: bytes | None) -> Decoded:
 def reasons(decoded: Decoded) -> dict[int, str]:
     """Row → error class."""
     return {row: error.error_class for row, error in decoded.errors.items()}
+
+
+def rows(column: pa.DataType, kind: Any, *values: Any, nullable: bool = True) -> tuple[list[Any], dict[int, str]]:
+    """Values of one field: what becomes of them in a column, and the error class of those that are refused."""
+    schema = record(("x", kind))
+    decoded = decode(pa.schema([pa.field("x", column, nullable)]), schema, *(encoded(schema, {"x": v}) for v in values))
+    decoded.batch.validate(full=True)
+    return decoded.batch.column("x").to_pylist(), reasons(decoded)

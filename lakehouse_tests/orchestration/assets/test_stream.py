@@ -13,7 +13,7 @@ from lakehouse.orchestration.resources.stream_status import stream_status
 from lakehouse.orchestration.run_context import RUNTIME_DATE_TAG
 from lakehouse.protocol.errors import Superseded
 from lakehouse.settings import load_settings
-from lakehouse.steps.ingest.step import IngestStep
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse_tests.orchestration.assets.house import STREAM, TABLE, House, checks, materializations
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

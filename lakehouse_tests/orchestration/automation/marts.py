@@ -12,8 +12,8 @@ import dagster as dg
 import pytest
 
 from lakehouse.cli.processes.dagster_home import prepare_home
-from lakehouse.declarations.own_tables.audit_row import AuditRow
-from lakehouse.protocol.journal import logged
+from lakehouse.protocol.journal.audit_row import AuditRow
+from lakehouse.protocol.journal.reading import logged
 from lakehouse.settings import KafkaSettings
 from lakehouse_tests.fixtures.environ import clean_environ
 from lakehouse_tests.orchestration.assets.house import House, write_conf

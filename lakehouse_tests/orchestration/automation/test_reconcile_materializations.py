@@ -6,7 +6,7 @@ from dagster import AssetKey, DagsterInstance, DagsterRunStatus
 from dagster._core.test_utils import create_run_for_test
 
 from lakehouse.declarations import Declarations
-from lakehouse.orchestration.automation.reconcile_materializations import unheard
+from lakehouse.orchestration.automation.reconcile_materializations import unreported_materializations
 from lakehouse.protocol.commit import publish
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse_tests.declarations.declaring import declare
@@ -29,7 +29,7 @@ def keys(declarations: Declarations) -> list[AssetKey]:
 
 def test_what_a_lost_run_published_is_reported_once(sql_lake: Lake, declarations: Declarations) -> None:
     with DagsterInstance.ephemeral() as instance:
-        [report] = unheard(sql_lake.catalog, declarations, instance, keys(declarations))
+        [report] = unreported_materializations(sql_lake.catalog, declarations, instance, keys(declarations))
         [key] = keys(declarations)
         assert report.asset_key == key
         assert report.metadata["snapshot id"].value == str(
@@ -37,15 +37,15 @@ def test_what_a_lost_run_published_is_reported_once(sql_lake: Lake, declarations
         )
         assert report.metadata["published by run"].value == RUN
         instance.report_runless_asset_event(report)
-        assert not unheard(sql_lake.catalog, declarations, instance, keys(declarations))
+        assert not unreported_materializations(sql_lake.catalog, declarations, instance, keys(declarations))
 
 
 def test_a_run_that_goes_on_reports_by_itself(sql_lake: Lake, declarations: Declarations) -> None:
     with DagsterInstance.ephemeral() as instance:
         create_run_for_test(instance, run_id=RUN, status=DagsterRunStatus.STARTED)
-        assert not unheard(sql_lake.catalog, declarations, instance, keys(declarations))
+        assert not unreported_materializations(sql_lake.catalog, declarations, instance, keys(declarations))
 
 
 def test_tables_that_are_no_assets_are_left_alone(sql_lake: Lake, declarations: Declarations) -> None:
     with DagsterInstance.ephemeral() as instance:
-        assert not unheard(sql_lake.catalog, declarations, instance, [])
+        assert not unreported_materializations(sql_lake.catalog, declarations, instance, [])

@@ -4,8 +4,8 @@ import dagster as dg
 import pytest
 
 from lakehouse.orchestration.automation.run_history import run_news
-from lakehouse.protocol.journal import JournalPosition
 from lakehouse.protocol.journal.event import nothing_known
+from lakehouse.protocol.journal.position import JournalPosition
 from lakehouse_tests.orchestration.automation.marts import Mart
 
 pytestmark = pytest.mark.slow

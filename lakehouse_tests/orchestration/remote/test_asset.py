@@ -22,6 +22,7 @@ from lakehouse.engines.submit.spark_submit import SparkSubmitJobs
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse.orchestration.remote import asset as remote
+from lakehouse.orchestration.remote import watched_job
 from lakehouse.orchestration.remote.asset import remote_asset
 from lakehouse.orchestration.remote.request import StepEvent
 from lakehouse.orchestration.resources import Lake
@@ -323,6 +324,6 @@ def test_a_service_that_is_away_for_a_while_ends_no_job(
     assert launches(tmp_path) == 1
     assert sum("is out of sight: The service is away." in line for line in lines) >= 1
     assert any("nobody says what the driver" in line for line in lines)
-    monkeypatch.setattr(remote, "_LONGEST_SILENCE", -1.0)
+    monkeypatch.setattr(watched_job, "_LONGEST_SILENCE", -1.0)
     with dg.DagsterInstance.ephemeral() as instance:
         assert not run(settings, instance).success

@@ -22,11 +22,13 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Staged, publish, stage_files
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget, data_files_from_rows
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.report import WriteResult
-from lakehouse.steps.ingest.step import IngestStep, seal_all, state
+from lakehouse.steps.ingest.sealing.seal_tables import seal_all
+from lakehouse.steps.ingest.sealing.statement import state
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.steps.ingest.in_process import step_without_engines
 

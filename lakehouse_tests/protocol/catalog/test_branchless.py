@@ -10,7 +10,7 @@ import pytest
 from pyiceberg.table.update import SetSnapshotRefUpdate
 
 from lakehouse.protocol.catalog import TableChange, UnsafeCatalog, probe
-from lakehouse.protocol.catalog.sql_commits import SqlCommits
+from lakehouse.protocol.catalog.sql_catalog.sql_commits import SqlCommits
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse_tests.fixtures.lakes import Lake
 

@@ -7,7 +7,7 @@ import pytest
 from pyiceberg.exceptions import ForbiddenError
 
 from lakehouse.protocol.catalog import UnsafeCatalog, open_catalog, probe
-from lakehouse.protocol.catalog.sql import SqlLakeCatalog
+from lakehouse.protocol.catalog.sql_catalog.sql import SqlLakeCatalog
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse_tests.fixtures.lakes import Lake
 

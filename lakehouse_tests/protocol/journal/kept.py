@@ -10,11 +10,14 @@ import pytest
 from pyspark.sql.types import LongType, StringType
 
 from lakehouse.declarations import AUDIT_LOG, Column, Declarations, Table, apply, plan
-from lakehouse.declarations.own_tables.audit_row import AuditRow
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.commit import publish, seal_branch, stage_files
-from lakehouse.protocol.journal import Appended, Event, JournalNews, JournalPosition, append, logged, reconcile
-from lakehouse.protocol.journal.event import Known
+from lakehouse.protocol.journal.append import Appended, append
+from lakehouse.protocol.journal.audit_row import AuditRow
+from lakehouse.protocol.journal.event import Event, Known
+from lakehouse.protocol.journal.position import JournalNews, JournalPosition
+from lakehouse.protocol.journal.reading import logged
+from lakehouse.protocol.journal.reconcile import reconcile
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal

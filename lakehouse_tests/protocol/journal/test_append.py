@@ -11,8 +11,9 @@ from lakehouse.declarations import AUDIT_LOG
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches
 from lakehouse.protocol.failpoints import InjectedFault
-from lakehouse.protocol.journal import Appended, JournalNews, JournalPosition, append
+from lakehouse.protocol.journal.append import Appended, append
 from lakehouse.protocol.journal.event import Known
+from lakehouse.protocol.journal.position import JournalNews, JournalPosition
 from lakehouse_tests.fixtures.rest_catalog import Fault
 from lakehouse_tests.protocol.journal.kept import Kept, event
 

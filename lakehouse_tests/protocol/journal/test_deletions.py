@@ -8,7 +8,10 @@ import pytest
 
 from lakehouse.declarations import AUDIT_LOG, Declarations, Maintenance, apply, plan
 from lakehouse.declarations.own_tables.action_effect import ActionEffect
-from lakehouse.protocol.journal import append, deletions, logged, reconcile
+from lakehouse.protocol.journal.append import append
+from lakehouse.protocol.journal.deletions import deletions
+from lakehouse.protocol.journal.reading import logged
+from lakehouse.protocol.journal.reconcile import reconcile
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.maintenance.log.history import completed
 from lakehouse.steps.maintenance.log.record import decided_rows, finished_row, record

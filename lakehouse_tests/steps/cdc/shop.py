@@ -15,8 +15,9 @@ from lakehouse.settings import CatalogSettings, IngestSettings, KafkaSettings
 from lakehouse.steps.cdc.report import MirrorReport
 from lakehouse.steps.cdc.step import MirrorStep, mirror
 from lakehouse.steps.cdc.verify.verify import check_fold
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.report import IngestReport
-from lakehouse.steps.ingest.step import IngestStep, ingest
+from lakehouse.steps.ingest.step import ingest
 from lakehouse_tests.fixtures.spark import SparkOn
 from lakehouse_tests.steps.cdc.source_tables import SourceTable, lines, orders, text
 

@@ -16,8 +16,9 @@ from lakehouse.proofs.audit import StreamProof, audit_stream
 from lakehouse.protocol.catalog import LakeCatalog, open_catalog
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.settings import CatalogSettings, IngestSettings, KafkaSettings
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.report import IngestReport
-from lakehouse.steps.ingest.step import IngestStep, ingest
+from lakehouse.steps.ingest.step import ingest
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.broker import TopicFactory
 from lakehouse_tests.fixtures.lakes import Lake

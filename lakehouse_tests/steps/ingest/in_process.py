@@ -21,6 +21,7 @@ from lakehouse.settings import IngestSettings, KafkaSettings
 from lakehouse.steps.ingest.evolve.changes import TableChanges, wanted_changes
 from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
+from lakehouse.steps.ingest.ingest_step import IngestStep, after_changes, with_named_tables, with_stopped
 from lakehouse.steps.ingest.plan import plan_range
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.repair.acceptable_records import Reprocess, find_reprocess
@@ -29,17 +30,13 @@ from lakehouse.steps.ingest.repair.reprocess import reprocess
 from lakehouse.steps.ingest.routes.blame import tables_to_blame
 from lakehouse.steps.ingest.routes.loadable import load_tables_of
 from lakehouse.steps.ingest.routes.stopping import reasons
-from lakehouse.steps.ingest.step import (
-    IngestStep,
-    after_changes,
-    seal_all,
-    verdicts,
-    with_named_tables,
-    with_stopped,
-)
-from lakehouse.steps.ingest.step_statement import state
+from lakehouse.steps.ingest.sealing.seal_tables import seal_all
+from lakehouse.steps.ingest.sealing.statement import state
+from lakehouse.steps.ingest.sealing.verdicts import verdicts
+from lakehouse.steps.ingest.workers.added_reports import add_up
+from lakehouse.steps.ingest.workers.reading import remove_written
 from lakehouse.steps.ingest.workers.task_report import read_report
-from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task, remove_written
+from lakehouse.steps.ingest.workers.work import IngestWork, make_task
 
 Record = tuple[bytes | None, bytes | None]
 """Key and value."""

@@ -21,7 +21,7 @@ from lakehouse.engines.kafka import LocalBroker, create_topic
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import KafkaSettings
 from lakehouse.steps.ingest.step import ingest
-from lakehouse.steps.ingest.workers import work
+from lakehouse.steps.ingest.workers import reading
 from lakehouse.steps.ingest.workers.worker import IngestTask
 from lakehouse_tests.fixtures.broker import BROKER_LOCK, TopicFactory, state_with_jars
 from lakehouse_tests.steps.ingest.conftest import MakeLanding, thing
@@ -84,11 +84,11 @@ class MortalTask:
 def test_a_worker_is_killed_while_it_writes(
     landing: MakeLanding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stream, make_task = landing(), work.make_task
+    stream, make_task = landing(), reading.make_task
     stream.send([thing(n) for n in range(3)])
     stream.ingest()
     stream.send([thing(n) for n in range(3, 9)])
-    monkeypatch.setattr(work, "make_task", lambda *given: MortalTask(make_task(*given), f"{tmp_path}/killed"))
+    monkeypatch.setattr(reading, "make_task", lambda *given: MortalTask(make_task(*given), f"{tmp_path}/killed"))
     with pytest.raises((PySparkException, Py4JJavaError), match="crashed"):
         stream.ingest(run_id="killed")
     assert stream.column("raw.things", "id") == [0, 1, 2]

@@ -11,7 +11,7 @@ from lakehouse.steps.ingest.gate import LAST_RECORDS, TooMuchQuarantined, refuse
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.received import TOMBSTONE, Stretch
 from lakehouse.steps.ingest.report import WriteResult
-from lakehouse.steps.ingest.step import state
+from lakehouse.steps.ingest.sealing.statement import state
 
 STREAM = Stream(name="things", topic="things", route=ToTable("raw.things"))
 

@@ -12,7 +12,7 @@ from lakehouse.engines.kafka import Record, send
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches
 from lakehouse.steps.ingest.completeness import RecordsDiffer
 from lakehouse.steps.ingest.gate import TooMuchQuarantined
-from lakehouse.steps.ingest.workers import work
+from lakehouse.steps.ingest.workers import reading
 from lakehouse.steps.ingest.workers.scan import kafka_frame
 from lakehouse_tests.steps.ingest.conftest import MakeLanding, thing
 
@@ -162,7 +162,7 @@ def test_a_record_that_is_lost_between_kafka_and_the_workers_is_missed(
     stream = landing(config={"cleanup.policy": "compact"})
     send(stream.kafka, stream.stream.topic, [Record(b'{"id": %d}' % n, key=b"%d" % n) for n in range(6)])
     with monkeypatch.context() as patch:
-        patch.setattr(work, "kafka_frame", lambda *args, **more: kafka_frame(*args, **more).where("offset != 3"))
+        patch.setattr(reading, "kafka_frame", lambda *args, **more: kafka_frame(*args, **more).where("offset != 3"))
         for _ in range(2):
             with pytest.raises(RecordsDiffer, match="did not receive: partition 0 offset 3; nothing was published"):
                 stream.ingest()

@@ -13,9 +13,11 @@ from lakehouse.protocol.commit import stage_files
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import last_seal
 from lakehouse.steps.ingest.gate import TooMuchQuarantined
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refused_batch import REFUSED
-from lakehouse.steps.ingest.step import IngestStep, keep_newest, seal_all
+from lakehouse.steps.ingest.sealing.seal_tables import seal_all
+from lakehouse.steps.ingest.step import keep_newest
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.simulated import A, SimulatedStream, to_a
 

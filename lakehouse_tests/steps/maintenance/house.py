@@ -10,17 +10,7 @@ import pyspark.sql.types as T  # noqa: N812
 from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
-from lakehouse.declarations import (
-    Declarations,
-    Derived,
-    Maintenance,
-    Mirror,
-    MirrorTables,
-    Release,
-    Table,
-    apply,
-    plan,
-)
+from lakehouse.declarations import Declarations, Derived, Maintenance, Mirror, MirrorTables, Release, Table, apply, plan
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, set_branch
 from lakehouse.protocol.commit import publish, seal_branch
 from lakehouse.protocol.leases.lease import Lease
@@ -31,7 +21,8 @@ from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.maintenance.model.action import MaintenanceWork
 from lakehouse.steps.maintenance.model.state import MeasuredState
-from lakehouse.steps.release.step import ReleaseStep, release
+from lakehouse.steps.release.release_step import ReleaseStep
+from lakehouse.steps.release.step import release
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.cdc.conftest import Feed, changelog_of, upsert
 

@@ -15,11 +15,7 @@ import pytest
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry, ManifestEntryStatus
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
-from pyiceberg.transforms import (
-    DayTransform,
-    IdentityTransform,
-    Transform,
-)
+from pyiceberg.transforms import DayTransform, IdentityTransform, Transform
 from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, IcebergType, LongType, NestedField, TimestampType
 from pyspark.sql import SparkSession

@@ -29,7 +29,8 @@ from lakehouse.steps.ingest.parquet_files import ParquetFiles, WriteTarget, data
 from lakehouse.steps.ingest.plan import plan_range
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.report import WriteResult
-from lakehouse.steps.ingest.step import seal_all, state
+from lakehouse.steps.ingest.sealing.seal_tables import seal_all
+from lakehouse.steps.ingest.sealing.statement import state
 from lakehouse.steps.maintenance.expire.consumers import can_plan
 from lakehouse.steps.maintenance.expire.expire import expire
 from lakehouse.steps.maintenance.model.action import Action, Operation

@@ -23,8 +23,9 @@ from lakehouse.protocol.catalog import LakeCatalog, open_catalog
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse.steps.cdc.step import MirrorStep, mirror
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.report import IngestReport
-from lakehouse.steps.ingest.step import IngestStep, ingest
+from lakehouse.steps.ingest.step import ingest
 from lakehouse.steps.maintenance.model.action import ActionOutcome, Operation
 from lakehouse.steps.maintenance.rewrite.inline import compact_after
 from lakehouse.steps.maintenance.step import MaintainStep, maintain

@@ -15,7 +15,7 @@ from lakehouse.declarations import Maintenance
 from lakehouse.orchestration.automation import maintenance_sensor
 from lakehouse.orchestration.run_context import ALLOW_TAG
 from lakehouse.protocol.catalog import Locations
-from lakehouse.protocol.journal import reconcile
+from lakehouse.protocol.journal.reconcile import reconcile
 from lakehouse.steps.maintenance.log.history import History
 from lakehouse_tests.steps.maintenance.house import COPY, LOG, MIRROR
 from lakehouse_tests.steps.maintenance.test_upkeep import FEW, Upkeep, upkeep

@@ -16,10 +16,11 @@ from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.maintenance.verify.foreign_rewrites import find_changed_rows
-from lakehouse.steps.release.gate import Check, Result
+from lakehouse.steps.release.gate.results import Check, Result
 from lakehouse.steps.release.names import CURRENT_SUFFIX, TAG_PREFIX
 from lakehouse.steps.release.reading import OpenRelease, open_release
-from lakehouse.steps.release.step import Released, ReleaseStep, release
+from lakehouse.steps.release.release_step import Released, ReleaseStep
+from lakehouse.steps.release.step import release
 from lakehouse_tests.fixtures.lakes import Lake
 
 DATE = "2013-05-14"

@@ -7,7 +7,7 @@ from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import is_rewrite
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.release.candidates import candidates
-from lakehouse.steps.release.gate import Check, Result
+from lakehouse.steps.release.gate.results import Check, Result
 from lakehouse_tests.fixtures.spark import SparkOn
 from lakehouse_tests.steps.cdc.conftest import compact
 from lakehouse_tests.steps.release.conftest import DATE, Group, MakeGroup

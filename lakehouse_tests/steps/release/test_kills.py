@@ -14,8 +14,9 @@ import pytest
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.settings import CatalogSettings
 from lakehouse.steps.release.audit import audit_release
-from lakehouse.steps.release.gate import Check, ReleaseHeld, Result
-from lakehouse.steps.release.step import ReleaseStep, release
+from lakehouse.steps.release.gate.results import Check, ReleaseHeld, Result
+from lakehouse.steps.release.release_step import ReleaseStep
+from lakehouse.steps.release.step import release
 from lakehouse_tests.protocol.commit.children import _CONTEXT, PATIENCE_SECONDS
 from lakehouse_tests.steps.release.conftest import Group, MakeGroup
 

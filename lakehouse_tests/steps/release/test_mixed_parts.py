@@ -6,7 +6,7 @@ import pytest
 
 from lakehouse.proofs.lineage.origins import Origin
 from lakehouse.proofs.lineage.vintage import check_vintage
-from lakehouse.steps.release.gate import mixed
+from lakehouse.steps.release.gate.judgement import mixed
 from lakehouse_tests.proofs.lineage.computed import A, B, C, Computed, derived, lake_of
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from lakehouse.protocol.errors import Superseded
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.release import step
 from lakehouse.steps.release.errors import TagMoved
-from lakehouse.steps.release.gate import Check, ReleaseHeld, Result
+from lakehouse.steps.release.gate.results import Check, ReleaseHeld, Result
 from lakehouse.steps.release.names import tag_of
 from lakehouse.steps.release.pointer import load_pointer, move_pointer, recorded
 from lakehouse_tests.fixtures.lakes import Lake

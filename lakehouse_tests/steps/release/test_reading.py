@@ -17,7 +17,7 @@ from pyiceberg.table.update import SetSnapshotRefUpdate
 from lakehouse.protocol.catalog import open_catalog, remove_ref
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.release.errors import NothingReleased, ReleaseGone, ReleaseUnknown, TagMoved
-from lakehouse.steps.release.gate import Check, Result
+from lakehouse.steps.release.gate.results import Check, Result
 from lakehouse.steps.release.names import tag_of
 from lakehouse.steps.release.reading import OpenRelease, open_release
 from lakehouse.steps.release.rollback import rollback

@@ -10,7 +10,7 @@ from lakehouse.declarations import apply, plan
 from lakehouse.protocol.catalog import LakeCatalog, TableChange
 from lakehouse.protocol.errors import Superseded
 from lakehouse.steps.release.errors import TagRefused
-from lakehouse.steps.release.gate import ReleaseHeld
+from lakehouse.steps.release.gate.results import ReleaseHeld
 from lakehouse.steps.release.names import id_of, moment_of, tag_of
 from lakehouse.steps.release.pointer import moves, read_pointer
 from lakehouse.steps.release.step import release

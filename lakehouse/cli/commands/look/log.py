@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import catalog_of, declarations_of, require_declared
-from lakehouse.declarations.own_tables.audit_row import AuditRow
+from lakehouse.cli.context import Context, catalog_of, context_of
 from lakehouse.errors import LakehouseError
-from lakehouse.protocol.journal import KINDS, logged
+from lakehouse.protocol.journal.audit_row import AuditRow
+from lakehouse.protocol.journal.event import KINDS
+from lakehouse.protocol.journal.reading import logged
 
 _STYLES = {"ERROR": "bold red", "WARN": "yellow"}
 _SHORT_ID = 8
@@ -40,6 +40,8 @@ def log(
         raise UnknownKind(f"There is no kind of event {kind}.", remedy=f"name one of {', '.join(KINDS)}")
     rows = logged(catalog_of(context), table=table, run=run, kind=kind)
     if table and not rows:  # one that is no longer declared may have a past
+        from lakehouse.cli.declared import declarations_of, require_declared
+
         declarations = declarations_of(context)
         require_declared(declarations, "table", [table], declarations.tables)
     shown = rows[-last:] if last else rows

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.table import Column, Table
 
-from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import all_declarations, catalog_of
+from lakehouse.cli.context import Context, catalog_of, context_of
+from lakehouse.cli.declared import all_declarations
 from lakehouse.cli.refusals import refusal_of
 from lakehouse.cli.reports.positions import (
     MirrorState,

@@ -10,8 +10,8 @@ import typer
 from pyiceberg.exceptions import CommitFailedException
 from rich.table import Column, Table
 
-from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import catalog_of, whole_declarations
+from lakehouse.cli.context import Context, catalog_of, context_of
+from lakehouse.cli.declared import whole_declarations
 from lakehouse.cli.durations import duration
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog

@@ -10,8 +10,8 @@ import typer
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table as IcebergTable
 
-from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import all_declarations, catalog_of, declarations_of, whole_declarations
+from lakehouse.cli.context import AsJson, Context, catalog_of, context_of, print_json
+from lakehouse.cli.declared import all_declarations, declarations_of, whole_declarations
 from lakehouse.cli.durations import duration
 from lakehouse.declarations import Declarations
 from lakehouse.errors import LakehouseError

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import all_declarations, catalog_of, declarations_of, require_declared
+from lakehouse.cli.context import Context, catalog_of, context_of
+from lakehouse.cli.declared import all_declarations, declarations_of, require_declared
 from lakehouse.cli.exit_codes import COULD_NOT_RUN
 from lakehouse.declarations import Declarations
 from lakehouse.declarations.own_tables.decision_row import DecisionRow

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import typer
 
 from lakehouse.cli.commands.repair.rebuild import mirror_of
-from lakehouse.cli.context import AsJson, context_of, print_json
-from lakehouse.cli.declared import catalog_of, require_declared, whole_declarations
+from lakehouse.cli.context import AsJson, catalog_of, context_of, print_json
+from lakehouse.cli.declared import require_declared, whole_declarations
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.quantities import quantity

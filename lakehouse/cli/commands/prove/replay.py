@@ -18,10 +18,10 @@ from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.spark import spark_session
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import read_bases
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.repair.refused_records import numbers_of
 from lakehouse.steps.ingest.repair.replay import Place, ReplayResult
 from lakehouse.steps.ingest.repair.replay import replay as read_again
-from lakehouse.steps.ingest.step import IngestStep
 
 _SHOWN = 20
 

@@ -12,12 +12,12 @@ from lakehouse.engines.kafka.loss_ledger import Range
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.quantities import quantity
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.refusals import shown
 from lakehouse.steps.ingest.repair.accept_offsets import find_offsets_loss, parse_offsets, require_reason
 from lakehouse.steps.ingest.repair.loss import Loss, find_loss
 from lakehouse.steps.ingest.repair.loss import accept_loss as seal_loss
 from lakehouse.steps.ingest.repair.refused_records import numbers_of
-from lakehouse.steps.ingest.step import IngestStep
 
 
 class OptionsContradict(LakehouseError):

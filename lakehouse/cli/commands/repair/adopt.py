@@ -10,10 +10,10 @@ from lakehouse.cli.streams import print_sealed, step_of
 from lakehouse.declarations import TablePlan, apply, plan
 from lakehouse.proofs.foreign.coordinate_columns import ColumnNames
 from lakehouse.protocol.seals.base import read_bases
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.repair.adoption import Adoption, find_adoption
 from lakehouse.steps.ingest.repair.adoption import adopt as seal_adoption
 from lakehouse.steps.ingest.repair.go_on import GoOn, GoOnFrom
-from lakehouse.steps.ingest.step import IngestStep
 
 
 def adopt(

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column, Table
 
-from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import catalog_of, declarations_of, require_declared
+from lakehouse.cli.context import AsJson, Context, catalog_of, context_of, print_json
+from lakehouse.cli.declared import declarations_of, require_declared
 from lakehouse.cli.reports.positions import counted, mirror_states
 from lakehouse.declarations import MirrorTables
 from lakehouse.errors import LakehouseError

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column, Table
 
-from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import catalog_of, whole_declarations
+from lakehouse.cli.context import AsJson, Context, catalog_of, context_of, print_json
+from lakehouse.cli.declared import whole_declarations
 from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
 from lakehouse.steps.maintenance.rollback.move import Move, carry_out, find_move
 from lakehouse.steps.maintenance.rollback.points import Direction

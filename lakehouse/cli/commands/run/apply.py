@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.commands.run.plan import as_data, show
-from lakehouse.cli.context import context_of
-from lakehouse.cli.declared import all_declarations, catalog_of, plans_of
+from lakehouse.cli.context import catalog_of, context_of
+from lakehouse.cli.declared import all_declarations, plans_of
 from lakehouse.cli.exit_codes import COULD_NOT_RUN
 from lakehouse.declarations import apply as apply_plan
 

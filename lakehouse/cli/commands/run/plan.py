@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from lakehouse.cli.context import Context, context_of
-from lakehouse.cli.declared import Plans, all_declarations, catalog_of, plans_of
+from lakehouse.cli.context import Context, catalog_of, context_of
+from lakehouse.cli.declared import Plans, all_declarations, plans_of
 from lakehouse.cli.exit_codes import COULD_NOT_RUN
 from lakehouse.quantities import quantity
 

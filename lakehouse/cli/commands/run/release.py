@@ -13,8 +13,8 @@ import msgspec
 import typer
 from rich.table import Column, Table
 
-from lakehouse.cli.context import AsJson, Context, context_of, print_json
-from lakehouse.cli.declared import all_declarations, catalog_of, declarations_of, require_declared
+from lakehouse.cli.context import AsJson, Context, catalog_of, context_of, print_json
+from lakehouse.cli.declared import all_declarations, declarations_of, require_declared
 from lakehouse.declarations import Release
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.attempt import Attempt

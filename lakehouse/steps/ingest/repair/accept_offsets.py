@@ -12,11 +12,12 @@ from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range
 from lakehouse.steps.ingest.position import first_offsets, stored_position
 from lakehouse.steps.ingest.repair.loss import Loss, by_topic_id
 from lakehouse.steps.ingest.report import WriteResult
-from lakehouse.steps.ingest.step import IngestStep, state
+from lakehouse.steps.ingest.sealing.statement import state
 
 LONGEST_REASON = 500  # characters: every seal of the stream repeats it
 _OFFSETS = re.compile(r"((?:[A-Za-z0-9._-]{1,249}:)?\d{1,10}):(\d{1,18})(?:-(\d{1,18}))?")

@@ -10,6 +10,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.formats.decoded import SchemaId
 from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.parquet_files import unsupported
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.position import stored_position
@@ -23,7 +24,6 @@ from lakehouse.steps.ingest.repair.refused_records import (
     refused_records,
 )
 from lakehouse.steps.ingest.routes.applied_tables import require_applied
-from lakehouse.steps.ingest.step import IngestStep
 from lakehouse.steps.ingest.workers.registered import SchemaLookup
 from lakehouse.steps.ingest.workers.work import IngestWork, make_task
 
@@ -95,11 +95,11 @@ def find_reprocess(
             remedy="look at its columns _kafka_partition and _kafka_offset, and at the stream's declaration",
         )
     chosen = refused_offsets.first(MOST_RECORDS)
-    task = make_task(*work_of(step, bases, previous, chosen))
+    sorter = make_task(*work_of(step, bases, previous, chosen)).sorter
     refused: Counter[str] = Counter()
     accepted: list[tuple[int, int, str]] = []
     for batch in refused_records(quarantine, chosen):
-        errors = task.judge(batch)
+        errors = sorter.judge(batch)
         refused.update(error.error_class for error in errors.values())
         rows = zip(*(batch.column(name).to_pylist() for name in ("partition", "offset", "error_class")), strict=True)
         accepted += [record for row, record in enumerate(rows) if row not in errors]

@@ -16,31 +16,30 @@ from pyiceberg.table import FileScanTask
 from lakehouse import seal_keys
 from lakehouse.declarations.columns.names import COORDINATE_NAMES
 from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
-from lakehouse.engines.kafka.statement import NO_TABLES, Counts, KafkaStatement, Tallies
-from lakehouse.engines.kafka.tally import Tally, added
+from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.coordinates import Offsets, places
-from lakehouse.proofs.audit.retirement import retired_of
 from lakehouse.proofs.foreign.coordinate_columns import coordinate_columns
 from lakehouse.proofs.foreign.offset_runs import Runs
 from lakehouse.proofs.foreign.stored_coordinates import stored_coordinates
 from lakehouse.protocol.commit import Published, publish
 from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.position import agreed_position, emptied_tables
+from lakehouse.steps.ingest.repair.baseline import baseline, retired_sums
 from lakehouse.steps.ingest.repair.connect_sink import SinkPosition, require_committed
 from lakehouse.steps.ingest.repair.go_on import (
     GoOn,
     GoOnFrom,
-    Rows,
     go_on_at,
     not_in_rows,
     read_again,
     repeated_offsets,
     require_none_skipped,
 )
-from lakehouse.steps.ingest.step import IngestStep, seal_all
+from lakehouse.steps.ingest.sealing.seal_tables import seal_all
 
 
 class NothingToAdopt(LakehouseError):
@@ -123,7 +122,7 @@ def find_adoption(step: IngestStep, bases: Mapping[str, Base], go_on: GoOn | GoO
         if go_on.start is GoOnFrom.GROUP and (sink := require_committed(step.kafka, base.table, go_on.group))
     }
     without = {name: own.without for name, own in stored.items() if own.without}
-    statement = _statement(rows, previous, _retired(bases, previous), topic, position, step.stream.quarantine_table)
+    statement = baseline(rows, previous, retired_sums(bases, previous), topic, position, step.stream.quarantine_table)
     return Adoption(
         go_on=go_on,
         rows={name: sum(len(offsets) for offsets in by_partition.values()) for name, by_partition in rows.items()},
@@ -199,58 +198,3 @@ def _offsets(runs: Runs) -> Offsets:
     spans = zip(runs.starts.tolist(), runs.ends.tolist(), runs.times.tolist(), strict=True)
     parts = [np.repeat(np.arange(start, end, dtype=np.int64), times) for start, end, times in spans]
     return np.concatenate(parts) if parts else np.array([], np.int64)
-
-
-def _retired(bases: Mapping[str, Base], previous: KafkaStatement | None) -> Tallies:
-    """What was retired of each table, by its own seals (it may have been rolled back), or else its siblings'.
-
-    Of tables that are in the stream no more, their siblings' seals say it.
-    """
-    retired = {name: dict(tallies) for name, tallies in (previous.retired if previous else {}).items()}
-    for name, base in bases.items():
-        if base.sealed is not None:
-            retired[name] = retired_of(base.table, base.snapshot_id)
-    return {name: by_partition for name, by_partition in retired.items() if by_partition}
-
-
-def _statement(
-    rows: Rows,
-    previous: KafkaStatement | None,
-    retired: Tallies,
-    topic: TopicState,
-    position: dict[int, int],
-    quarantine: str,
-) -> KafkaStatement:
-    stored = {
-        table: {partition: Tally.of(offsets) for partition, offsets in by_partition.items()}
-        for table, by_partition in rows.items()
-    }
-    # Rows of tables that are in the stream no more, and what was lost, were not looked at.
-    others = {table: dict(sums) for table, sums in (previous.totals if previous else {}).items() if table not in stored}
-    totals = {**added(stored, {table: sums for table, sums in retired.items() if table in stored}), **others}
-    row_counts = {
-        table: sum(tally.count for tally in sums.values()) for table, sums in totals.items() if table not in NO_TABLES
-    }
-    before = previous.total_counts if previous else Counts()
-    return KafkaStatement(
-        cluster_id=topic.cluster_id,
-        topic=topic.topic,
-        topic_id=topic.topic_id,
-        topics=topic.topics,
-        leader_epochs=topic.leader_epochs,
-        start=position,
-        end=position,
-        totals={table: by_partition for table, by_partition in totals.items() if by_partition},
-        total_counts=Counts(
-            read=sum(row_counts.values()) + before.filtered,
-            written=sum(row_counts.values()) - row_counts.get(quarantine, 0),
-            quarantined=row_counts.get(quarantine, 0),
-            tombstones=min(before.tombstones, row_counts.get(quarantine, 0)),
-            filtered=before.filtered,
-            lost=before.lost,
-            bytes=before.bytes,
-        ),
-        retired=retired,
-        losses=previous.losses if previous else (),
-        reprocessed=previous.reprocessed if previous else {},
-    )

@@ -29,10 +29,11 @@ from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.chain import KIND_NEW_EPOCH
 from lakehouse.protocol.commit import Published, publish
 from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.plan import lost_ranges, position_in, require_same_log
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import IngestRefused, Ranges
-from lakehouse.steps.ingest.step import IngestStep, seal_all
+from lakehouse.steps.ingest.sealing.seal_tables import seal_all
 
 
 class NothingToAccept(LakehouseError):

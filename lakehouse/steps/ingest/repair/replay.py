@@ -23,11 +23,12 @@ from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_bra
 from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.ingest.duplicates.drop import without_duplicates
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.plan import IngestPlan, require_same_log, require_unchanged
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import Ranges, shown
-from lakehouse.steps.ingest.step import IngestStep
-from lakehouse.steps.ingest.workers.work import IngestWork, read_and_write
+from lakehouse.steps.ingest.workers.reading import read_and_write
+from lakehouse.steps.ingest.workers.work import IngestWork
 from lakehouse.steps.ingest.write_result import stage_tables
 
 # Says which run wrote the row, not what came from Kafka.

@@ -20,14 +20,17 @@ from lakehouse.protocol.commit import Published, Staged, open_branch, publish, s
 from lakehouse.protocol.commit.stage import commit_on_branch
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.base import Base
+from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.repair.acceptable_records import Reprocess, work_of
 from lakehouse.steps.ingest.repair.refused_records import refused_records
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.routes.stopping import stopped_before
-from lakehouse.steps.ingest.staged_audit import StagedRowsDiffer, require_staged
-from lakehouse.steps.ingest.step import IngestStep, seal_all, verdicts
+from lakehouse.steps.ingest.sealing.seal_tables import seal_all
+from lakehouse.steps.ingest.sealing.staged_audit import StagedRowsDiffer, require_staged
+from lakehouse.steps.ingest.sealing.verdicts import verdicts
+from lakehouse.steps.ingest.workers.added_reports import add_up
 from lakehouse.steps.ingest.workers.task_report import read_report
-from lakehouse.steps.ingest.workers.work import add_up, make_task
+from lakehouse.steps.ingest.workers.work import make_task
 from lakehouse.steps.ingest.write_result import stage_tables
 
 

@@ -5,7 +5,7 @@ from lakehouse.steps.ingest.gate import TooMuchQuarantined, refused_ends, requir
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.routes.stopping import Stop, stops_alone
-from lakehouse.steps.ingest.step_statement import state
+from lakehouse.steps.ingest.sealing.statement import state
 
 
 def tables_to_blame(

@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 from lakehouse.cli.main import app
 from lakehouse.declarations import AUDIT_LOG
 from lakehouse.orchestration.resources import Lake
-from lakehouse.protocol.journal import Event, JournalNews, append
+from lakehouse.protocol.journal.append import append
+from lakehouse.protocol.journal.event import Event
+from lakehouse.protocol.journal.position import JournalNews
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse_tests.orchestration.assets.house import write_conf
 from lakehouse_tests.protocol.journal.kept import event

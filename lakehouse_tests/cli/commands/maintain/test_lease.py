@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
-from lakehouse.cli.commands.prove.audit_leases import LEASES
 from lakehouse.cli.commands.prove.audit_scope import Auditing
+from lakehouse.cli.commands.prove.kinds.leases import LEASES
 from lakehouse.declarations import Expire
 from lakehouse.protocol.leases.lease import held_leases, leases
 from lakehouse.steps.maintenance.expire.expire import expire

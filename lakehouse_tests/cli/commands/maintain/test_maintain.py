@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
 from lakehouse.cli.commands.maintain import maintain
-from lakehouse.cli.commands.prove.audit_leases import LEASES
 from lakehouse.cli.commands.prove.audit_scope import Auditing
+from lakehouse.cli.commands.prove.kinds.leases import LEASES
 from lakehouse.cli.context import Context
 from lakehouse.cli.reports.outcome import RunOutcome
 from lakehouse.declarations import MAINTENANCE_LOG, Expire, Maintenance

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lakehouse.cli.commands.prove import audit as command
+from lakehouse.cli.commands.prove import audit, audit_proofs
 from lakehouse_tests.proofs.lineage.computed import B, Computed, diamond
 
 
@@ -12,8 +12,9 @@ from lakehouse_tests.proofs.lineage.computed import B, Computed, diamond
 def unwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Computed:
     """The tables, to which nobody has written."""
     lake = diamond(tmp_path)
-    monkeypatch.setattr(command, "catalog_of", lambda _: lake.catalog)
-    monkeypatch.setattr(command, "declarations_of", lambda _: lake.declarations)
+    monkeypatch.setattr(audit_proofs, "catalog_of", lambda _: lake.catalog)
+    for module in (audit, audit_proofs):
+        monkeypatch.setattr(module, "declarations_of", lambda _: lake.declarations)
     return lake
 
 

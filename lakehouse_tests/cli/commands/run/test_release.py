@@ -129,7 +129,7 @@ def test_what_was_dropped_is_one_line_with_a_remedy(group: Group) -> None:
 def audited(group: Group, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
     declared = Declarations({}, {}, {}, releases={"things": group.declared})
     monkeypatch.setattr("lakehouse.cli.declared.load_sound", lambda *_, **__: declared)
-    monkeypatch.setattr("lakehouse.cli.commands.prove.audit.catalog_of", lambda _: group.catalog)
+    monkeypatch.setattr("lakehouse.cli.commands.prove.audit_proofs.catalog_of", lambda _: group.catalog)
     return CliRunner().invoke(app, ("audit", *words), env={"COLUMNS": "160"})
 
 

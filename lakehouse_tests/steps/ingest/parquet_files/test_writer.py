@@ -21,19 +21,9 @@ from pyiceberg.transforms import (
     VoidTransform,
     YearTransform,
 )
-from pyiceberg.types import (
-    LongType,
-    NestedField,
-    StringType,
-    TimestamptzType,
-)
+from pyiceberg.types import LongType, NestedField, StringType, TimestamptzType
 
-from lakehouse.steps.ingest.parquet_files import (
-    FILE_ROWS,
-    ParquetFiles,
-    WriteTarget,
-    data_files_from_rows,
-)
+from lakehouse.steps.ingest.parquet_files import FILE_ROWS, ParquetFiles, WriteTarget, data_files_from_rows
 from lakehouse.steps.ingest.parquet_files import writer as writer_module
 
 SCHEMA = Schema(

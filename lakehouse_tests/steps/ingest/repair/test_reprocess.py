@@ -26,7 +26,7 @@ from lakehouse.steps.ingest.repair.acceptable_records import NothingToReprocess,
 from lakehouse.steps.ingest.repair.reprocess import reprocess, state
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.routes.applied_tables import NotApplied
-from lakehouse.steps.ingest.staged_audit import StagedRowsDiffer
+from lakehouse.steps.ingest.sealing.staged_audit import StagedRowsDiffer
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.ingest.in_process import InProcess, Record

@@ -5,16 +5,7 @@ from pathlib import Path
 import pyspark.sql.types as T  # noqa: N812
 import pytest
 
-from lakehouse.declarations import (
-    ByField,
-    Declarations,
-    Evolution,
-    Stream,
-    Table,
-    WouldLoseData,
-    apply,
-    plan,
-)
+from lakehouse.declarations import ByField, Declarations, Evolution, Stream, Table, WouldLoseData, apply, plan
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.routes.stopping import declared_digest, require_applied_or_stop

@@ -25,11 +25,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.foreign_rewrites import foreign_rewrites
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.seal import Seal
-from lakehouse.steps.maintenance.verify.foreign_rewrites import (
-    RewritesProof,
-    audit_rewrites,
-    prove_release,
-)
+from lakehouse.steps.maintenance.verify.foreign_rewrites import RewritesProof, audit_rewrites, prove_release
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.iceberg.claims.doctored import set_claim, set_column_claim
 from lakehouse_tests.proofs.audit.document import Document, ancestry, edit_document

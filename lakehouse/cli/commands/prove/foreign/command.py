@@ -6,8 +6,7 @@ from pyiceberg.table import Table
 
 from lakehouse.cli.commands.prove.foreign.options import ForeignOptions
 from lakehouse.cli.commands.prove.foreign.show import show_foreign
-from lakehouse.cli.context import Context, print_json
-from lakehouse.cli.declared import catalog_of
+from lakehouse.cli.context import Context, catalog_of, print_json
 from lakehouse.cli.exit_codes import COULD_NOT_RUN, PROMISE_BROKEN
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of

@@ -1,0 +1,1 @@
+"""A broker of this machine: what `lakehouse up` starts where there is no other."""

@@ -1,0 +1,1 @@
+"""What steps have pinned: while they read, and what is left of those that have ended."""

@@ -1,0 +1,1 @@
+"""The gate: what keeps a release back, from what is given alone."""
