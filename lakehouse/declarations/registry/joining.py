@@ -13,7 +13,10 @@ from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_FILE, 
 from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS, STATISTICS_FILE
 from lakehouse.declarations.policies.expectation_rules import Measured
-from lakehouse.declarations.policies.record_format import JsonSchema, Protobuf, Raw, record_part
+from lakehouse.declarations.policies.json_schema_format import JsonSchema
+from lakehouse.declarations.policies.mixed_format import Mixed
+from lakehouse.declarations.policies.protobuf_format import Protobuf
+from lakehouse.declarations.policies.record_format import Raw, record_part
 from lakehouse.declarations.registry.broken import Contradiction
 from lakehouse.declarations.registry.change_streams import change_streams
 from lakehouse.declarations.registry.declarations import Declarations
@@ -243,7 +246,7 @@ def _streamed(stream: Stream, file: Path, name: str, declarations: Declarations)
 
 def _require_parts(stream: Stream, file: Path, table: Table) -> None:
     """Of a raw record there is nothing but its parts."""
-    if table.evolution is not None and isinstance(stream.format, JsonSchema | Protobuf):
+    if table.evolution is not None and isinstance(stream.format, JsonSchema | Protobuf | Mixed):
         raise Contradiction(
             f"{file}: {table.name} has an evolution, and stream {stream.name} reads its records as "
             f"{type(stream.format).__name__}.",
