@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -67,14 +67,6 @@ SENT = [("a", 0), ("b", 1), ("a", 2), ("b", 3), ("a", 4)]
 Encode = Callable[[str, int], bytes]
 
 
-@dataclass(frozen=True)
-class Wire:
-    """How records of a case are declared and written."""
-
-    format: RecordFormat
-    encode: Encode
-
-
 def plain(form: str) -> Encode:
     """A record without what stands around it; raw ones are Avro that nobody looks into."""
     return {
@@ -129,8 +121,12 @@ def routed(made: Landing, route: str, form: RecordFormat) -> Landing:
 
 def arrive(stream: Landing, topic: str, route: str, records: Iterable[tuple[str, bytes | None]]) -> None:
     """To the topic of their kind, or to the one topic."""
+    by_topic: dict[str, list[Record]] = {}
     for kind, value in records:
-        send(stream.kafka, f"{topic}.{kind}" if route == "topics" else topic, [Record(value, partition=0)])
+        name = f"{topic}.{kind}" if route == "topics" else topic
+        by_topic.setdefault(name, []).append(Record(value, partition=0))
+    for name, of_topic in by_topic.items():
+        send(stream.kafka, name, of_topic)
 
 
 @pytest.mark.parametrize(("form", "registry", "route"), CASES)
