@@ -1,13 +1,13 @@
 """Reads `conf/`: one file selects, the selected files describe, the environment overrides."""
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel
 
+from lakehouse.settings.catalogs.others import other_catalogs
 from lakehouse.settings.document import Document, read_document, read_yaml
 from lakehouse.settings.environment import (
     SHORT,
@@ -31,50 +31,17 @@ from lakehouse.settings.models import (
 )
 from lakehouse.settings.packages import PREFIX, package_folder
 from lakehouse.settings.parameters import problem_of
-from lakehouse.settings.plain_secret import looks_like_a_secret, names_a_secret
-from lakehouse.settings.secret import LateSecret, has_reference, without_references
 from lakehouse.settings.shipped import SELECTION, default_conf
 from lakehouse.settings.state import StateFolder
-from lakehouse.settings.values import unseen
+from lakehouse.settings.written import substituted, validated, without_secret
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
-_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", *_SECTIONS}
+_SELECTION_KEYS = {*_FOLDERS, "other_catalogs", "home", "timezone", "declarations", "demo", "jars", *_SECTIONS}
 _MODELS: dict[str, type[BaseModel]] = {
     name: field.annotation
     for name, field in Settings.model_fields.items()
     if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
-}
-_ADDRESSES = (("uri",), ("remote",))
-_SECRETS = (("rpc_secret",),)
-_Model = TypeVar("_Model", bound=BaseModel)
-# Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
-_HARMLESS = {
-    "bad_value",
-    "bool_parsing",
-    "bool_type",
-    "contradiction",
-    "dict_type",
-    "extra_forbidden",
-    "float_parsing",
-    "float_type",
-    "greater_than",
-    "greater_than_equal",
-    "int_from_float",
-    "int_parsing",
-    "int_type",
-    "literal_error",
-    "missing",
-    "needs_key",
-    "no_cluster",
-    "no_parameter",
-    "no_such_master",
-    "no_such_zone",
-    "one_login",
-    "one_python",
-    "one_service",
-    "path_is_cut",
-    "string_type",
 }
 
 
@@ -101,7 +68,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         if len(path) == 1 or path[0] not in _FOLDERS:
             _put(chosen, path, value, variable)
     chosen.refuse_unknown(_SELECTION_KEYS)
-    chosen.map_text(lambda key_path, text: _without_secret(chosen, key_path, text))
+    chosen.map_text(lambda key_path, text: without_secret(chosen, key_path, text))
 
     home = _resolved(folder, chosen.text("home", "../.lakehouse"))
     parts: dict[str, Document] = {}
@@ -112,20 +79,21 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
                 _put(document, path, value, variable, below=1)
         if "name" in document.content and key == "platform":
             raise SettingsError(f"{document.where('name')}: a platform is named by its file.", remedy="remove the key.")
-        document.map_text(lambda key_path, text, doc=document: _substituted(doc, key_path, text, home))
+        document.map_text(lambda key_path, text, doc=document: substituted(doc, key_path, text, home))
         parts[key] = document
-    return _validated(
+    return validated(
         Settings,
         chosen.only("timezone", "demo"),
         conf=folder,
         state=StateFolder(home),
-        platform=_validated(Platform, parts["platform"], name=chosen.text("platform", "local")),
-        catalog=_validated(CatalogSettings, parts["catalog"]),
-        kafka=_validated(KafkaSettings, parts["kafka"]),
-        ingest=_validated(IngestSettings, chosen.section("ingest")),
-        maintenance=_validated(MaintenanceSettings, chosen.section("maintenance")),
-        automation=_validated(AutomationSettings, chosen.section("automation")),
-        dagster=_validated(DagsterSettings, chosen.section("dagster")),
+        platform=validated(Platform, parts["platform"], name=chosen.text("platform", "local")),
+        catalog=validated(CatalogSettings, parts["catalog"]),
+        kafka=validated(KafkaSettings, parts["kafka"]),
+        other_catalogs=other_catalogs(folder / _FOLDERS["catalog"], chosen, home),
+        ingest=validated(IngestSettings, chosen.section("ingest")),
+        maintenance=validated(MaintenanceSettings, chosen.section("maintenance")),
+        automation=validated(AutomationSettings, chosen.section("automation")),
+        dagster=validated(DagsterSettings, chosen.section("dagster")),
         jars=_jar_folder(folder, chosen),
         declarations=_declaration_folders(folder, chosen, env),
         parameters=_parameters(chosen.section("parameters")),
@@ -168,44 +136,6 @@ def _names_of_pyiceberg() -> set[str]:
 
     constants = [vars(module) for module in (catalog, io)]
     return {value for names in constants for name, value in names.items() if name.isupper() and isinstance(value, str)}
-
-
-def _substituted(document: Document, path: tuple[str, ...], text: str, home: Path) -> str | SecretStr:
-    text = text.replace("${home}", str(home))
-    where, in_address = document.where(*path), path in _ADDRESSES
-    _refuse_unseen(where, text)
-    if not in_address and path not in _SECRETS and (path[0] != "properties" or len(path) != 2):
-        return _without_secret(document, path, text)
-    if looks_like_a_secret(without_references(text)) or (names_a_secret(path[-1]) and not has_reference(text)):
-        if path in document.origins:
-            return LateSecret(text, where=where, in_address=in_address) if has_reference(text) else SecretStr(text)
-        raise SettingsError(
-            f"{where}: a {'password' if in_address else 'secret'} must not be written into a file.",
-            remedy="write ${env:NAME} or ${file:/path} in its place.",
-        )
-    return LateSecret(text, where=where, in_address=in_address) if has_reference(text) else text
-
-
-def _refuse_unseen(where: str, text: str) -> None:
-    """Characters that nobody sees come by pasting; ends of lines are seen, as in a certificate."""
-    if (hidden := unseen(re.sub(r"\r?\n|\t", " ", text).strip(" "))) is not None:
-        raise SettingsError(f"{where}: this value has {hidden}.", remedy="type it, or paste it again without.")
-
-
-def _without_secret(document: Document, path: tuple[str, ...], text: str) -> str:
-    """A text that is no place for a secret."""
-    where = document.where(*path)
-    if path[0] == "conf" and (has_reference(text) or names_a_secret(path[-1]) or looks_like_a_secret(text)):
-        raise SettingsError(
-            f"{where}: Spark shows its settings in its UI and logs, no place for a secret.",
-            remedy="give it to Spark's own environment, or, if a catalog or its storage needs it, to the catalog's "
-            "properties.",
-        )
-    if has_reference(text) or looks_like_a_secret(text):
-        raise SettingsError(
-            f"{where}: a secret may only be a value under properties, or within uri or remote.", remedy="move it there."
-        )
-    return text
 
 
 def _parameters(document: Document) -> dict[str, object]:
@@ -266,16 +196,3 @@ def _jar_folder(folder: Path, chosen: Document) -> Path | None:
 
 def _resolved(base: Path, text: str) -> Path:
     return (base / Path(text).expanduser()).resolve()
-
-
-def _validated(model: type[_Model], document: Document, **given: object) -> _Model:
-    try:
-        return model.model_validate({**document.content, **given})
-    except ValidationError as error:
-        lines = [
-            f"{document.where(*(str(part) for part in detail['loc']))}: "
-            f"{detail['msg'] if detail['type'] in _HARMLESS else 'This value cannot be understood'}."
-            for detail in error.errors(include_input=False, include_url=False, include_context=False)
-        ]
-    # Raised outside the handler: pydantic's own error would travel along and could print what was typed.
-    raise SettingsError("\n".join(lines), remedy="correct the value; docs/reference/settings.md lists the keys.")

@@ -1,41 +1,53 @@
-"""The catalog `lake` as Spark wants it told, derived from the same settings that PyIceberg reads."""
+"""The catalog `lake`, and others, as Spark wants them told, derived from the same settings that PyIceberg reads."""
 
 from pydantic import SecretStr
+from pyspark.sql import SparkSession
 from sqlalchemy import URL, make_url
 
 from lakehouse.settings import CatalogSettings, SettingsError
 from lakehouse.settings.catalogs.properties import Reveal, in_the_clear, java_properties
 
-LAKE = "spark.sql.catalog.lake"
+CATALOGS = "spark.sql.catalog"
+LAKE = f"{CATALOGS}.lake"
+# Of another SQL catalog Spark gets no login, but the documents of the tables that it reads: JdbcCatalog would look for
+# rows of the name that Spark calls it by, and every lakehouse has its own under `lake`.
+IN_MEMORY = "org.apache.iceberg.inmemory.InMemoryCatalog"
+_HADOOP_IO = "org.apache.iceberg.hadoop.HadoopFileIO"
 
 
-def catalog_conf(catalog: CatalogSettings, *, reveal: Reveal = in_the_clear) -> dict[str, str]:
-    """Spark's configuration of the catalog; secrets are looked up here, so keep the answer off command lines.
+def catalog_conf(
+    catalog: CatalogSettings, *, other: str | None = None, reveal: Reveal = in_the_clear
+) -> dict[str, str]:
+    """Spark's configuration of a catalog; secrets are looked up here, so keep the answer off command lines.
 
     Args:
         catalog: where tables live.
+        other: the name of a catalog beside the own one, which is only read.
         reveal: what stands for a secret, by its key in Spark; its value, unless a person is to read the answer.
 
     Raises:
         SettingsError: Spark cannot reach this kind of catalog.
     """
+    place = LAKE if other is None else f"{CATALOGS}.{other}"
 
     def by_full_key(key: str, secret: SecretStr) -> str:
-        return reveal(f"{LAKE}.{key}", secret)
+        return reveal(f"{place}.{key}", secret)
 
-    address = by_full_key("uri", catalog.uri) if isinstance(catalog.uri, SecretStr) else catalog.uri
-    conf = {
-        LAKE: "org.apache.iceberg.spark.SparkCatalog",
-        # A cached table would show an hour-old main, and a cached catalog another step's branch.
-        f"{LAKE}.cache-enabled": "false",
-        f"{LAKE}.warehouse": catalog.warehouse,
-    }
-    if catalog.type == "rest":
-        conf |= {f"{LAKE}.type": "rest", f"{LAKE}.uri": address}
+    properties = java_properties(catalog, by_full_key)
+    if catalog.type == "sql" and other is not None:
+        kind = {"catalog-impl": IN_MEMORY, "io-impl": _HADOOP_IO}
+        properties = {key: value for key, value in properties.items() if not key.startswith("jdbc.")}
     else:
-        conf |= {f"{LAKE}.{key}": value for key, value in _jdbc(catalog, address).items()}
-    conf |= {f"{LAKE}.{key}": value for key, value in java_properties(catalog, by_full_key).items()}
-    return conf
+        address = by_full_key("uri", catalog.uri) if isinstance(catalog.uri, SecretStr) else catalog.uri
+        kind = {"type": "rest", "uri": address} if catalog.type == "rest" else _jdbc(catalog, address)
+    # A cached table would show an hour-old main, and a cached catalog another step's branch.
+    told = {"cache-enabled": "false", "warehouse": catalog.warehouse, **kind, **properties}
+    return {place: "org.apache.iceberg.spark.SparkCatalog"} | {f"{place}.{key}": told[key] for key in told}
+
+
+def is_in_memory(spark: SparkSession, other: str) -> bool:
+    """Whether another catalog is one in Spark's memory, which knows the tables that it is told of."""
+    return spark.conf.get(f"{CATALOGS}.{other}.catalog-impl", None) == IN_MEMORY
 
 
 def _jdbc(catalog: CatalogSettings, address: str) -> dict[str, str]:

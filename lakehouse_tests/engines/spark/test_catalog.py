@@ -57,3 +57,34 @@ def test_rest_properties_are_told_in_javas_names() -> None:
 def test_what_spark_cannot_share_with_pyiceberg_is_refused(settings: CatalogSettings) -> None:
     with pytest.raises(SettingsError):
         catalog_conf(settings)
+
+
+def test_another_catalog_stands_under_its_own_name_with_its_own_login() -> None:
+    rest = CatalogSettings(
+        type="rest", uri="http://rest", warehouse="lake", properties={"credential": SecretStr("id:secret")}
+    )
+    conf = catalog_conf(rest, other="aws")
+    assert conf["spark.sql.catalog.aws"] == "org.apache.iceberg.spark.SparkCatalog"
+    assert conf["spark.sql.catalog.aws.credential"] == "id:secret"
+    assert all(key.startswith("spark.sql.catalog.aws") for key in conf)
+    assert catalog_conf(rest, other="aws", reveal=lambda key, _: f"<{key}>")["spark.sql.catalog.aws.credential"] == (
+        "<spark.sql.catalog.aws.credential>"
+    )
+
+
+def test_of_another_sql_catalog_spark_gets_the_keys_of_its_storage_and_no_login() -> None:
+    settings = CatalogSettings(
+        type="sql",
+        uri="postgresql+psycopg://user:hush@db/lake",
+        warehouse="s3://w",
+        properties={"s3.secret-access-key": SecretStr("key"), "password": SecretStr("hush")},
+    )
+    conf = catalog_conf(settings, other="azure")
+    place = "spark.sql.catalog.azure"
+    assert conf[f"{place}.catalog-impl"] == "org.apache.iceberg.inmemory.InMemoryCatalog"
+    assert conf[f"{place}.io-impl"] == "org.apache.iceberg.aws.s3.S3FileIO"
+    assert conf[f"{place}.s3.secret-access-key"] == "key"
+    assert "hush" not in str(conf)
+    assert f"{place}.uri" not in conf
+    local = CatalogSettings(type="sql", uri="sqlite:////c.db", warehouse="file:///w")
+    assert catalog_conf(local, other="azure")[f"{place}.io-impl"] == "org.apache.iceberg.hadoop.HadoopFileIO"
