@@ -4,15 +4,18 @@ from pydantic import SecretStr
 from pyspark.sql import SparkSession
 from sqlalchemy import URL, make_url
 
+from lakehouse.engines.spark.naming import quoted_name, quoted_table, quoted_text
+from lakehouse.iceberg.names import identifier_of, split_catalog
 from lakehouse.settings import CatalogSettings, SettingsError
 from lakehouse.settings.catalogs.properties import Reveal, in_the_clear, java_properties
 
 CATALOGS = "spark.sql.catalog"
 LAKE = f"{CATALOGS}.lake"
-# Of another SQL catalog Spark gets no login, but the documents of the tables that it reads: JdbcCatalog would look for
-# rows of the name that Spark calls it by, and every lakehouse has its own under `lake`.
-IN_MEMORY = "org.apache.iceberg.inmemory.InMemoryCatalog"
-_HADOOP_IO = "org.apache.iceberg.hadoop.HadoopFileIO"
+_JDBC = {"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog", "jdbc.schema-version": "V1"}
+# Of another SQL catalog Spark gets no login, but one in its session's memory, which is told of the tables to be read:
+# JdbcCatalog looks for rows of the name that Spark calls it by, and every lakehouse has its own under `lake`.
+_MEMORY = "jdbc:sqlite::memory:"  # of each connection its own, so there has to be one
+_IN_MEMORY = {**_JDBC, "uri": _MEMORY, "clients": "1"}
 
 
 def catalog_conf(
@@ -35,7 +38,7 @@ def catalog_conf(
 
     properties = java_properties(catalog, by_full_key)
     if catalog.type == "sql" and other is not None:
-        kind = {"catalog-impl": IN_MEMORY, "io-impl": _HADOOP_IO}
+        kind = _IN_MEMORY
         properties = {key: value for key, value in properties.items() if not key.startswith("jdbc.")}
     else:
         address = by_full_key("uri", catalog.uri) if isinstance(catalog.uri, SecretStr) else catalog.uri
@@ -45,9 +48,23 @@ def catalog_conf(
     return {place: "org.apache.iceberg.spark.SparkCatalog"} | {f"{place}.{key}": told[key] for key in told}
 
 
-def is_in_memory(spark: SparkSession, other: str) -> bool:
-    """Whether another catalog is one in Spark's memory, which knows the tables that it is told of."""
-    return spark.conf.get(f"{CATALOGS}.{other}.catalog-impl", None) == IN_MEMORY
+def show_table(spark: SparkSession, name: str, metadata_location: str) -> None:
+    """Let a session find a table of another catalog, where it cannot ask that catalog itself.
+
+    A table that it was shown before is shown anew: as `metadata_location` has it.
+
+    Args:
+        spark: a session of ours.
+        name: `catalog:namespace.table`; one of the own catalog needs nothing.
+        metadata_location: of the document that was read.
+    """
+    catalog, table = split_catalog(name)
+    if not catalog or spark.conf.get(f"{CATALOGS}.{catalog}.uri", None) != _MEMORY:
+        return
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted_name(catalog, *identifier_of(table)[:-1])}")
+    spark.sql(f"DROP TABLE IF EXISTS {quoted_table(name)}")  # in this session's memory, and nowhere else
+    arguments = f"table => {quoted_text(table)}, metadata_file => {quoted_text(metadata_location)}"
+    spark.sql(f"CALL {quoted_name(catalog)}.system.register_table({arguments})").collect()
 
 
 def _jdbc(catalog: CatalogSettings, address: str) -> dict[str, str]:
@@ -57,14 +74,13 @@ def _jdbc(catalog: CatalogSettings, address: str) -> dict[str, str]:
             remedy="remove the key `name` from the catalog's file.",
         )
     url = make_url(address)
-    common = {"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog", "jdbc.schema-version": "V1"}
     match url.get_backend_name():
         case "sqlite":
             # Without the time-out, a writer that finds the file locked fails at once. Spark syncs no document, so its
             # row must not be on the disk before that: our next commit syncs both (`protocol/catalog/sql_database.py`).
-            return {**common, "uri": f"jdbc:sqlite:{url.database}?busy_timeout=30000&synchronous=NORMAL"}
+            return {**_JDBC, "uri": f"jdbc:sqlite:{url.database}?busy_timeout=30000&synchronous=NORMAL"}
         case "postgresql":
-            return {**common, "uri": _postgres(url), **_login(url)}
+            return {**_JDBC, "uri": _postgres(url), **_login(url)}
         case other:
             raise SettingsError(
                 f"Spark has no driver for the SQL catalog's database {other!r}.", remedy="use sqlite or postgresql."

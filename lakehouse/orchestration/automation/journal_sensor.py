@@ -14,8 +14,7 @@ from dagster import DagsterInstance
 from lakehouse.declarations import AUDIT_LOG
 from lakehouse.declarations.registry.other_catalogs import inputs_elsewhere
 from lakehouse.iceberg.names import identifier_of, name_of
-from lakehouse.orchestration.automation.news_elsewhere import news_elsewhere
-from lakehouse.orchestration.automation.reconcile_materializations import unheard
+from lakehouse.orchestration.automation.reconcile_materializations import news_elsewhere, unheard
 from lakehouse.orchestration.automation.run_history import named, newest_end, run_news
 from lakehouse.orchestration.automation.run_retention import drop_old_runs
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames

@@ -10,8 +10,8 @@ from dagster import DagsterInvariantViolationError, MaterializeResult, OpExecuti
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.declarations import OWN_TABLES, Declarations, Table, load_sound
+from lakehouse.engines.spark.catalog import show_table
 from lakehouse.engines.spark.naming import quoted_table, rows_at
-from lakehouse.engines.spark.other_catalogs import show_table
 from lakehouse.orchestration.dagster_names import DagsterNames
 from lakehouse.orchestration.resources.declared_tables import dated_tables, declared_table, ensure_table, with_siblings
 from lakehouse.orchestration.resources.materialization import materialized

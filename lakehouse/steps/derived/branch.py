@@ -7,8 +7,8 @@ from datetime import date
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.contracts.rules.stored import ContractReport, judge_snapshot
+from lakehouse.engines.spark.catalog import show_table
 from lakehouse.engines.spark.naming import rows_at
-from lakehouse.engines.spark.other_catalogs import show_table
 from lakehouse.proofs.lineage.spark_plan.trace import Trace, trace
 from lakehouse.protocol.commit import open_branch
 from lakehouse.protocol.commit.frames import stage_frame, staged_rows

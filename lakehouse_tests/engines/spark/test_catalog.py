@@ -2,9 +2,14 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
+from pyspark.sql import SparkSession
 
-from lakehouse.engines.spark import catalog_conf
-from lakehouse.settings import CatalogSettings, SettingsError
+from lakehouse.engines.spark import catalog_conf, spark_session
+from lakehouse.engines.spark.catalog import show_table
+from lakehouse.engines.spark.naming import rows_at
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.settings import CatalogSettings, Settings, SettingsError
+from lakehouse_tests.fixtures.lakes import Lake, sql_settings
 
 LAKE = "spark.sql.catalog.lake"
 
@@ -81,10 +86,27 @@ def test_of_another_sql_catalog_spark_gets_the_keys_of_its_storage_and_no_login(
     )
     conf = catalog_conf(settings, other="azure")
     place = "spark.sql.catalog.azure"
-    assert conf[f"{place}.catalog-impl"] == "org.apache.iceberg.inmemory.InMemoryCatalog"
+    assert (conf[f"{place}.uri"], conf[f"{place}.clients"]) == ("jdbc:sqlite::memory:", "1")
     assert conf[f"{place}.io-impl"] == "org.apache.iceberg.aws.s3.S3FileIO"
     assert conf[f"{place}.s3.secret-access-key"] == "key"
     assert "hush" not in str(conf)
-    assert f"{place}.uri" not in conf
-    local = CatalogSettings(type="sql", uri="sqlite:////c.db", warehouse="file:///w")
-    assert catalog_conf(local, other="azure")[f"{place}.io-impl"] == "org.apache.iceberg.hadoop.HadoopFileIO"
+
+
+@pytest.mark.spark
+def test_a_table_of_another_catalog_is_read_as_it_was_shown(
+    sql_lake: Lake, spark: SparkSession, spark_settings: Settings, tmp_path: Path
+) -> None:
+    del spark
+    (tmp_path / "own").mkdir()
+    chosen = {"catalog": sql_settings(tmp_path / "own"), "other_catalogs": {"the-other": sql_lake.settings}}
+    name = sql_lake.create("sales")
+    elsewhere = f"the-other:{name}"
+    with spark_session(spark_settings.model_copy(update=chosen), app_name="test") as session:
+        for numbers in ([1], [2]):
+            sql_lake.write(f"step-{numbers[0]}", sales=numbers)
+            table = sql_lake.load(name)
+            show_table(session, elsewhere, table.metadata_location)
+            rows = rows_at(session, elsewhere, head_of(table) or 0).collect()
+            assert sorted(row["n"] for row in rows) == list(range(1, numbers[0] + 1))
+        show_table(session, name, "")  # one of the own catalog is found as ever
+    assert sql_lake.load(name).metadata_location == table.metadata_location

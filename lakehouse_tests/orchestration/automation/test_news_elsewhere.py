@@ -7,7 +7,7 @@ import pyspark.sql.types as T  # noqa: N812
 import pytest
 
 from lakehouse.declarations import Declarations, Derived
-from lakehouse.orchestration.automation.news_elsewhere import news_elsewhere
+from lakehouse.orchestration.automation.reconcile_materializations import news_elsewhere
 from lakehouse.protocol.catalog import LakeCatalog, open_catalog
 from lakehouse_tests.fixtures.lakes import Lake, sql_settings
 from lakehouse_tests.steps.derived.workshop import table_of

@@ -13,8 +13,8 @@ from pyspark.sql import functions as f
 
 from lakehouse.declarations import Derived
 from lakehouse.engines.spark import spark_session
+from lakehouse.engines.spark.catalog import show_table
 from lakehouse.engines.spark.naming import quoted_table
-from lakehouse.engines.spark.other_catalogs import show_table
 from lakehouse.proofs.lineage.audit import audit_derived
 from lakehouse.proofs.lineage.newer import NewerRows
 from lakehouse.protocol.catalog import open_catalog

@@ -8,7 +8,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, open_catalog, set_tag
-from lakehouse.protocol.catalog.others import CatalogUnknown, OnlyRead
+from lakehouse.protocol.catalog.opening import CatalogUnknown, OnlyRead
 from lakehouse.protocol.catalog.sqlite_file import CatalogUnusable
 from lakehouse.protocol.commit import open_branch
 from lakehouse.protocol.seals.attempt import Attempt
