@@ -120,17 +120,17 @@ def test_the_page_does_what_it_says(house: House, aws: Workshop, azure: Workshop
 def test_the_graph_shows_from_where_and_news_there_are_told(house: House, aws: Workshop, azure: Workshop) -> None:
     settings, lake = house.settings, house.lake()
     specs = specs_elsewhere(lake.declarations, settings.other_catalogs)
-    shops = f"azure:{azure.namespace}"
-    assert [spec.key.path for spec in specs] == [["aws:raw", "sales"], [shops, "shops"]]
+    shops = ["azure", azure.namespace, "shops"]
+    assert [spec.key.path for spec in specs] == [["aws", "raw", "sales"], shops]
     assert [spec.group_name for spec in specs] == ["aws", "azure"]
     graph = house.defs().resolve_asset_graph()
     parents = {key.to_user_string() for key in graph.get(dg.AssetKey(["mart", "city_sales"])).parent_keys}
-    assert parents == {"aws:raw/sales", f"{shops}/shops"}
+    assert parents == {"aws/raw/sales", "/".join(shops)}
     assert tell_dagster(lake, house.instance, graph.materializable_asset_keys) == 2
     assert tell_dagster(lake, house.instance, graph.materializable_asset_keys) == 0
     aws.sell(("Kiel", 5))
     assert tell_dagster(lake, house.instance, graph.materializable_asset_keys) == 1
-    latest = house.instance.get_latest_materialization_event(dg.AssetKey(["aws:raw", "sales"]))
+    latest = house.instance.get_latest_materialization_event(dg.AssetKey(["aws", "raw", "sales"]))
     assert latest is not None
     assert latest.asset_materialization is not None
     assert latest.asset_materialization.metadata["snapshot id"].value == str(aws.head("sales"))

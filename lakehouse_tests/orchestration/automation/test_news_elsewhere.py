@@ -40,9 +40,9 @@ def test_what_is_new_is_told_once_whoever_else_is_away(own: LakeCatalog, sql_lak
 
         assert told() == [], "it holds nothing yet"
         sql_lake.write("first", sales=[1])
-        assert told() == [f"azure:{sql_lake.namespace}/sales"]
+        assert told() == [f"azure/{sql_lake.namespace}/sales"]
         assert told() == []
         sql_lake.write("nothing", sales=[])
         assert told() == [], "a commit without rows is no news"
         sql_lake.write("second", sales=[2])
-        assert told() == [f"azure:{sql_lake.namespace}/sales"]
+        assert told() == [f"azure/{sql_lake.namespace}/sales"]
