@@ -11,7 +11,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Three processes for two cores: some of them wait, for a browser, a connector or a killed run.
 TEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
 # What takes milliseconds.
-FAST := $(BIN)/pytest -n 2 --max-worker-restart 0 -m "not slow and not browser and not kill and not rest and not kafka and not spark"
+SERVERS := slow or browser or kill or rest or kafka or spark
+FAST := $(BIN)/pytest -n 2 --max-worker-restart 0 -m "not soak and not ($(SERVERS))" $(if $(ORDER),--order=$(ORDER))
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -38,8 +39,8 @@ port:
 dev: port env ## Broker, Spark Connect and the Dagster UI (PORT=3000) with sensors; Ctrl-C stops all
 	@$(BIN)/lakehouse dev --port $(PORT)
 
-test: env-browser ## All tests, in three processes (ORDER=reverse or ORDER=shuffle:7 for another order)
-	@$(TEST)
+test: env-browser ## All tests: make coverage, then those with servers (ORDER=reverse or ORDER=shuffle:7 for another order)
+	@$(MAKE) --no-print-directory coverage || failed=$$?; $(TEST) -m "not soak and ($(SERVERS))" || failed=$$?; exit $${failed:-0}
 
 timings: env-browser ## All tests, and where their time goes
 	@rm -rf .lakehouse/timings

@@ -29,15 +29,26 @@ from lakehouse.settings.models import (
     Platform,
     Settings,
 )
+from lakehouse.settings.models.validated import validated
 from lakehouse.settings.packages import PREFIX, package_folder
 from lakehouse.settings.parameters import problem_of
 from lakehouse.settings.shipped import SELECTION, default_conf
 from lakehouse.settings.state import StateFolder
-from lakehouse.settings.written import substituted, validated, without_secret
+from lakehouse.settings.written import substituted, without_secret
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
-_SELECTION_KEYS = {*_FOLDERS, "other_catalogs", "home", "timezone", "declarations", "demo", "jars", *_SECTIONS}
+_SELECTION_KEYS = {
+    *_FOLDERS,
+    "other_catalogs",
+    "home",
+    "timezone",
+    "declarations",
+    "demo",
+    "jars",
+    "polaris",
+    *_SECTIONS,
+}
 _MODELS: dict[str, type[BaseModel]] = {
     name: field.annotation
     for name, field in Settings.model_fields.items()
@@ -83,7 +94,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         parts[key] = document
     return validated(
         Settings,
-        chosen.only("timezone", "demo"),
+        chosen.only("timezone", "demo", "polaris"),
         conf=folder,
         state=StateFolder(home),
         platform=validated(Platform, parts["platform"], name=chosen.text("platform", "local")),

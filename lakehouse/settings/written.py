@@ -1,13 +1,12 @@
-"""What a file says becomes typed: references stay references, and what is wrong is told by file and key.
+"""Texts of a file: `${home}` is put in, references to secrets stay such, and what is wrong is told by file and key.
 
 A secret in plain text is refused, and nothing that was typed is repeated: it may be one.
 """
 
 import re
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import SecretStr
 
 from lakehouse.settings.document import Document
 from lakehouse.settings.error import SettingsError
@@ -17,35 +16,6 @@ from lakehouse.settings.values import unseen
 
 _ADDRESSES = (("uri",), ("remote",))
 _SECRETS = (("rpc_secret",),)
-_Model = TypeVar("_Model", bound=BaseModel)
-# Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
-_HARMLESS = {
-    "bad_value",
-    "bool_parsing",
-    "bool_type",
-    "contradiction",
-    "dict_type",
-    "extra_forbidden",
-    "float_parsing",
-    "float_type",
-    "greater_than",
-    "greater_than_equal",
-    "int_from_float",
-    "int_parsing",
-    "int_type",
-    "literal_error",
-    "missing",
-    "needs_key",
-    "no_cluster",
-    "no_parameter",
-    "no_such_master",
-    "no_such_zone",
-    "one_login",
-    "one_python",
-    "one_service",
-    "path_is_cut",
-    "string_type",
-}
 
 
 def substituted(document: Document, path: tuple[str, ...], text: str, home: Path) -> str | SecretStr:
@@ -93,26 +63,3 @@ def without_secret(document: Document, path: tuple[str, ...], text: str) -> str:
             f"{where}: a secret may only be a value under properties, or within uri or remote.", remedy="move it there."
         )
     return text
-
-
-def validated(model: type[_Model], document: Document, **given: object) -> _Model:
-    """What a document says, typed.
-
-    Args:
-        model: of the type.
-        document: the keys and values.
-        given: further ones, which no document has.
-
-    Raises:
-        SettingsError: names each key, and its file or environment variable.
-    """
-    try:
-        return model.model_validate({**document.content, **given})
-    except ValidationError as error:
-        lines = [
-            f"{document.where(*(str(part) for part in detail['loc']))}: "
-            f"{detail['msg'] if detail['type'] in _HARMLESS else 'This value cannot be understood'}."
-            for detail in error.errors(include_input=False, include_url=False, include_context=False)
-        ]
-    # Raised outside the handler: pydantic's own error would travel along and could print what was typed.
-    raise SettingsError("\n".join(lines), remedy="correct the value; docs/reference/settings.md lists the keys.")

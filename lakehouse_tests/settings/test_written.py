@@ -1,4 +1,4 @@
-"""Texts of a file: references stay references, secrets in plain text are refused, and errors name file and key."""
+"""Texts of a file: references stay references, and a secret in plain text is refused by its file and key."""
 
 from pathlib import Path
 
@@ -6,8 +6,7 @@ import pytest
 
 from lakehouse.settings import LateSecret, SettingsError
 from lakehouse.settings.document import Document
-from lakehouse.settings.models.limits import IngestSettings
-from lakehouse.settings.written import substituted, validated, without_secret
+from lakehouse.settings.written import substituted, without_secret
 
 HOME = Path("/home/of/the/lake")
 
@@ -29,8 +28,3 @@ def test_a_secret_in_plain_text_is_refused_without_being_repeated() -> None:
         assert "hunter2" not in str(refused.value)
     with pytest.raises(SettingsError, match="a secret may only be a value under properties"):
         without_secret(document(), ("timezone",), "${env:THERE}")
-
-
-def test_what_is_wrong_names_the_file_and_the_key() -> None:
-    with pytest.raises(SettingsError, match=r"azure.yaml, key many: Extra inputs are not permitted"):
-        validated(IngestSettings, document(many=1))

@@ -6,8 +6,9 @@ from typing import cast
 from lakehouse.settings.document import Document, read_document
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.models.catalog import CatalogSettings
+from lakehouse.settings.models.validated import validated
 from lakehouse.settings.values import problem_of_catalog_name
-from lakehouse.settings.written import substituted, validated
+from lakehouse.settings.written import substituted
 
 KEY = "other_catalogs"
 

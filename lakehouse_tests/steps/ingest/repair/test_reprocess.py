@@ -21,11 +21,11 @@ from lakehouse.protocol.errors import Superseded
 from lakehouse.protocol.failpoints import InjectedFault
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import last_seal
-from lakehouse.steps.ingest.applied_tables import NotApplied
 from lakehouse.steps.ingest.refusals import PositionsDiffer
 from lakehouse.steps.ingest.repair.acceptable_records import NothingToReprocess, Reprocess, find_reprocess
 from lakehouse.steps.ingest.repair.reprocess import reprocess, state
 from lakehouse.steps.ingest.report import WriteResult
+from lakehouse.steps.ingest.routes.applied_tables import NotApplied
 from lakehouse.steps.ingest.staged_audit import StagedRowsDiffer
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
