@@ -44,8 +44,8 @@ def catalog_conf(
         address = by_full_key("uri", catalog.uri) if isinstance(catalog.uri, SecretStr) else catalog.uri
         kind = {"type": "rest", "uri": address} if catalog.type == "rest" else _jdbc(catalog, address)
     # A cached table would show an hour-old main, and a cached catalog another step's branch.
-    told = {"cache-enabled": "false", "warehouse": catalog.warehouse, **kind, **properties}
-    return {place: "org.apache.iceberg.spark.SparkCatalog"} | {f"{place}.{key}": told[key] for key in told}
+    options = {"cache-enabled": "false", "warehouse": catalog.warehouse, **kind, **properties}
+    return {place: "org.apache.iceberg.spark.SparkCatalog"} | {f"{place}.{key}": options[key] for key in options}
 
 
 def show_table(spark: SparkSession, name: str, metadata_location: str) -> None:

@@ -97,7 +97,7 @@ def news_elsewhere(
             _log.warning("table_not_loaded", table=name, reason=type(error).__name__)
             continue
         key, head = names.key(name), head_of(table)
-        if head is not None and _is_new(table, head, _told(instance, key)):
+        if head is not None and _is_new(table, head, _reported_snapshot(instance, key)):
             yield AssetMaterialization(
                 asset_key=key,
                 description="Seen in its catalog, where others have written it.",
@@ -191,12 +191,12 @@ def _writer_tag(name: str, declarations: Declarations) -> dict[str, str]:
     return {MIRROR_TAG: writer.name} if isinstance(writer, Mirror) else {}
 
 
-def _told(instance: DagsterInstance, key: AssetKey) -> int | None:
+def _reported_snapshot(instance: DagsterInstance, key: AssetKey) -> int | None:
     latest = instance.get_latest_materialization_event(key)
-    told = latest.asset_materialization if latest is not None else None
-    snapshot = told.metadata.get("snapshot id") if told is not None else None
+    materialization = latest.asset_materialization if latest is not None else None
+    snapshot = materialization.metadata.get("snapshot id") if materialization is not None else None
     return int(str(snapshot.value)) if snapshot is not None else None
 
 
-def _is_new(table: IcebergTable, head: int, told: int | None) -> bool:
-    return told is None or compare(table, told, head) is not ContentChange.SAME
+def _is_new(table: IcebergTable, head: int, reported: int | None) -> bool:
+    return reported is None or compare(table, reported, head) is not ContentChange.SAME

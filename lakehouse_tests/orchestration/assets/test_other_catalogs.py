@@ -103,18 +103,18 @@ def test_the_page_does_what_it_says(house: House, aws: Workshop, azure: Workshop
     assert {record.data["input"]: record.data["snapshot"] for record in shown.records} == {
         name: str(snapshot) for name, snapshot in read.items()
     }
-    found = checks(result)
-    assert all(check.passed for check in found.values()), found
-    assert {f"{TABLE} {name}" for name in ("lineage", "vintage", "runtime_date")} <= set(found)
+    results = checks(result)
+    assert all(check.passed for check in results.values()), results
+    assert {f"{TABLE} {name}" for name in ("lineage", "vintage", "runtime_date")} <= set(results)
     audit = house.command("audit", "--json", AZURE_LOGIN=f"client:{LOGIN}")
     assert '"aws:raw.sales"' in audit.output
     assert [aws.load("sales").metadata_location, azure.load("shops").metadata_location] == before
-    told = "".join(str(entry.to_json() if hasattr(entry, "to_json") else entry) for entry in _events(house))
-    told += audit.output + "".join(
+    printed = "".join(str(entry.to_json() if hasattr(entry, "to_json") else entry) for entry in _events(house))
+    printed += audit.output + "".join(
         path.read_text(errors="replace") for path in house.settings.state.root.rglob("*") if _is_text(path)
     )
-    assert "aws:raw.sales" in told
-    assert LOGIN not in told
+    assert "aws:raw.sales" in printed
+    assert LOGIN not in printed
 
 
 def test_the_graph_shows_from_where_and_news_there_are_told(house: House, aws: Workshop, azure: Workshop) -> None:
@@ -138,9 +138,9 @@ def test_the_graph_shows_from_where_and_news_there_are_told(house: House, aws: W
 
 def test_a_catalog_that_is_misspelt_stops_that_table_and_says_so(house: House) -> None:
     house.declare("city_sales", blocks("python")[0].replace("azure:raw", "azur:raw"))
-    told = house.command("plan", exit_code=2, AZURE_LOGIN="").output
-    assert "is computed from azur:raw.shops, and there is no other catalog 'azur'" in re.sub(r"\s+", " ", told)
-    assert "use one of aws, azure" in re.sub(r"\s+", " ", told)
+    printed = house.command("plan", exit_code=2, AZURE_LOGIN="").output
+    assert "is computed from azur:raw.shops, and there is no other catalog 'azur'" in re.sub(r"\s+", " ", printed)
+    assert "use one of aws, azure" in re.sub(r"\s+", " ", printed)
 
 
 def test_an_asset_of_ones_own_reads_there_and_its_seal_says_so(house: House, aws: Workshop) -> None:

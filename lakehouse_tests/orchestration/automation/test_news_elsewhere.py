@@ -32,17 +32,17 @@ def test_what_is_new_is_told_once_whoever_else_is_away(own: LakeCatalog, sql_lak
 
     with dg.DagsterInstance.ephemeral() as instance:
 
-        def told() -> list[str]:
+        def news() -> list[str]:
             events = list(news_elsewhere(own, declarations, instance))
             for event in events:
                 instance.report_runless_asset_event(event)
             return [event.asset_key.to_user_string() for event in events]
 
-        assert told() == [], "it holds nothing yet"
+        assert news() == [], "it holds nothing yet"
         sql_lake.write("first", sales=[1])
-        assert told() == [f"azure/{sql_lake.namespace}/sales"]
-        assert told() == []
+        assert news() == [f"azure/{sql_lake.namespace}/sales"]
+        assert news() == []
         sql_lake.write("nothing", sales=[])
-        assert told() == [], "a commit without rows is no news"
+        assert news() == [], "a commit without rows is no news"
         sql_lake.write("second", sales=[2])
-        assert told() == [f"azure/{sql_lake.namespace}/sales"]
+        assert news() == [f"azure/{sql_lake.namespace}/sales"]

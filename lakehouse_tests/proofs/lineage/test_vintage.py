@@ -302,8 +302,8 @@ def test_what_another_catalog_does_not_show_is_compared_by_its_snapshots_alone(l
     lake.source()
     lake.compute(C)
     lake.compute(TOP)
-    found = _elsewhere(lake, hidden=A)
-    assert [undecided.reason for undecided in found.undecided] == [
+    vintage_elsewhere = _elsewhere(lake, hidden=A)
+    assert [undecided.reason for undecided in vintage_elsewhere.undecided] == [
         f"azure:{A} is read at several snapshots, and its catalog does not show it"
     ]
 

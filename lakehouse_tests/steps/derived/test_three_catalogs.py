@@ -58,14 +58,14 @@ class Three:
 
     def cities(self, **inputs: str) -> Derived:
         """Declare the table that is written to SQLite."""
-        one = Derived(
+        derived = Derived(
             table=table_of(self.own.name("cities"), CITIES, derived=True),
             inputs={"sales": self.sales, "shops": self.shops, **inputs},
             compute=by_city,
         )
-        self.own.declare(one.table)
-        self.own.declarations.derived[one.name] = one
-        return one
+        self.own.declare(derived.table)
+        self.own.declarations.derived[derived.name] = derived
+        return derived
 
     def where(self) -> list[str]:
         """Where the metadata of the other catalogs' tables are: another place after every commit."""
@@ -124,11 +124,11 @@ def houses(sql_lake: Lake, others: dict[str, Lake], spark: SparkSession, spark_s
 
 
 def test_two_are_read_and_the_third_is_written_and_everything_says_from_where(houses: Three) -> None:
-    one, before = houses.cities(), houses.where()
-    report = houses.own.run(one, pin=now())
+    derived, before = houses.cities(), houses.where()
+    report = houses.own.run(derived, pin=now())
     assert houses.own.rows("cities") == [("B", 4), ("K", 3)]
     read = {houses.sales: houses.aws.head("sales"), houses.shops: houses.azure.head("shops")}
-    seal, statement = houses.own.said("cities")
+    seal, statement = houses.own.newest_seal("cities")
     assert seal.inputs == read
     assert statement.scanned == read
     assert statement.declared == {"sales": houses.sales, "shops": houses.shops}
@@ -137,7 +137,7 @@ def test_two_are_read_and_the_third_is_written_and_everything_says_from_where(ho
         houses.sales: False,
         houses.shops: False,
     }
-    proof = audit_derived(lambda name: houses.own.catalog.load_table(tuple(name.split("."))), one)
+    proof = audit_derived(lambda name: houses.own.catalog.load_table(tuple(name.split("."))), derived)
     assert (proof.findings, proof.undecided, proof.readings) == ((), (), 3)
     assert houses.where() == before, "nothing is written there, not even a tag"
 
@@ -146,50 +146,50 @@ def test_on_connect_as_well(sql_lake: Lake, others: dict[str, Lake], connect_set
     houses = three(sql_lake, others, connect_settings)
     houses.own.run(houses.cities(), pin=now())
     assert houses.own.rows("cities") == [("B", 4), ("K", 3)]
-    assert houses.own.said("cities")[1].scanned == houses.own.said("cities")[0].inputs
+    assert houses.own.newest_seal("cities")[1].scanned == houses.own.newest_seal("cities")[0].inputs
 
 
 def test_a_run_reads_what_was_there_when_it_began_and_an_older_one_replaces_nothing(houses: Three) -> None:
-    one, first = houses.cities(), now("first")
+    derived, first = houses.cities(), now("first")
     houses.aws.sell(("Bonn", 40))
-    houses.own.run(one, run="first", pin=first)
+    houses.own.run(derived, run="first", pin=first)
     assert houses.own.rows("cities") == [("B", 4), ("K", 3)]
-    houses.own.run(one, run="second", pin=now("second"))
+    houses.own.run(derived, run="second", pin=now("second"))
     assert houses.own.rows("cities") == [("B", 44), ("K", 3)]
     with pytest.raises(NewerRows, match=f"were computed from {houses.sales} at snapshot"):
-        houses.own.run(one, run="again", pin=first)
+        houses.own.run(derived, run="again", pin=first)
     assert houses.own.rows("cities") == [("B", 44), ("K", 3)]
 
 
 def test_what_another_lakehouse_has_computed_has_to_be_of_this_runs_date(houses: Three) -> None:
     totals = houses.azure.derived("totals")
     houses.azure.computed(totals, day="2013-05-13")
-    one = replace(houses.cities(), inputs={"sales": houses.sales, "shops": f"azure:{totals.name}"})
-    houses.own.declarations.derived[one.name] = one
+    derived = replace(houses.cities(), inputs={"sales": houses.sales, "shops": f"azure:{totals.name}"})
+    houses.own.declarations.derived[derived.name] = derived
     with pytest.raises(InputsDisagree, match=f"azure:{totals.name}: its runtime date is 2013-05-13"):
-        houses.own.run(one, pin=now())
+        houses.own.run(derived, pin=now())
     houses.azure.computed(totals, day=DAY, run="today")
 
     def compute(sales: DataFrame, shops: DataFrame) -> DataFrame:
         return shops.join(sales.select("shop").distinct(), "shop").selectExpr("shop AS city", "1L AS total")
 
-    work = replace(one, compute=compute)
-    houses.own.declarations.derived[one.name] = work
+    work = replace(derived, compute=compute)
+    houses.own.declarations.derived[derived.name] = work
     houses.own.run(work, pin=now())
-    assert houses.own.said("cities")[1].dates == {houses.sales: "", f"azure:{totals.name}": DAY}
+    assert houses.own.newest_seal("cities")[1].dates == {houses.sales: "", f"azure:{totals.name}": DAY}
 
 
 def test_a_table_that_is_not_there_is_refused_by_its_name(houses: Three) -> None:
-    one = houses.cities(shops=f"azure:{houses.azure.namespace}.shoops")
+    derived = houses.cities(shops=f"azure:{houses.azure.namespace}.shoops")
     with pytest.raises(InputMissing, match=r"azure:\w+\.shoops does not exist"):
-        houses.own.run(one, pin=now())
+        houses.own.run(derived, pin=now())
 
 
 def test_no_login_of_another_catalog_is_in_a_plan_in_the_settings_shown_or_in_a_seal(
     houses: Three, others: dict[str, Lake]
 ) -> None:
-    one = houses.cities()
-    houses.own.run(one, pin=now())
+    derived = houses.cities()
+    houses.own.run(derived, pin=now())
     password = str(others["azure"].settings.address).partition("source:")[2].partition("@")[0]
     assert len(password) > 20
 
@@ -200,9 +200,9 @@ def test_no_login_of_another_catalog_is_in_a_plan_in_the_settings_shown_or_in_a_
         rows = [*spark.sql(f"EXPLAIN EXTENDED SELECT * FROM {tables}").collect(), *spark.sql("SET").collect()]
         return str(rows)
 
-    told = houses.own.spark(shown)
-    assert "catalog.aws" in told
-    told += str([snapshot.summary for snapshot in ancestry(houses.own.load("cities"), houses.own.head("cities"))])
-    told += str(houses.own.told)
-    assert LOGIN not in told
-    assert password not in told
+    printed = houses.own.spark(shown)
+    assert "catalog.aws" in printed
+    printed += str([snapshot.summary for snapshot in ancestry(houses.own.load("cities"), houses.own.head("cities"))])
+    printed += str(houses.own.messages)
+    assert LOGIN not in printed
+    assert password not in printed
