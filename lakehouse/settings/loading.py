@@ -7,6 +7,7 @@ from typing import cast
 
 from pydantic import BaseModel
 
+from lakehouse.settings.catalogs.others import other_catalogs
 from lakehouse.settings.document import Document, read_document, read_yaml
 from lakehouse.settings.environment import (
     SHORT,
@@ -37,7 +38,17 @@ from lakehouse.settings.state import StateFolder
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
-_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", "polaris", *_SECTIONS}
+_SELECTION_KEYS = {
+    *_FOLDERS,
+    "other_catalogs",
+    "home",
+    "timezone",
+    "declarations",
+    "demo",
+    "jars",
+    "polaris",
+    *_SECTIONS,
+}
 _MODELS: dict[str, type[BaseModel]] = {
     name: field.annotation
     for name, field in Settings.model_fields.items()
@@ -89,6 +100,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         platform=validated(Platform, parts["platform"], name=chosen.text("platform", "local")),
         catalog=validated(CatalogSettings, parts["catalog"]),
         kafka=validated(KafkaSettings, parts["kafka"]),
+        other_catalogs=other_catalogs(folder / _FOLDERS["catalog"], chosen, home),
         ingest=validated(IngestSettings, chosen.section("ingest")),
         maintenance=validated(MaintenanceSettings, chosen.section("maintenance")),
         automation=validated(AutomationSettings, chosen.section("automation")),
