@@ -233,7 +233,12 @@ def _wrong_partition(value: Any, field: PartitionField, column: ColumnFooter, ro
     kind = schema.find_type(field.source_id)
     transform = field.transform.transform(kind)
     ends = [end.decode() if isinstance(kind, StringType) else end for end in (column.low, column.high)]
-    return any(transform(end) != value for end in ends)
+    return any(_is_another(transform(end), value) for end in ends)
+
+
+def _is_another(first: Any, second: Any) -> bool:
+    both_nan = first != first and second != second  # noqa: PLR0124 - NaN alone is not equal to itself
+    return bool(first != second) and not both_nan
 
 
 def _is_long(value: Any) -> bool:

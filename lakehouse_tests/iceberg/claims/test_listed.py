@@ -156,3 +156,21 @@ def test_spark_finds_other_rows_by_such_claims(sql_lake: Lake, spark_on: SparkOn
             rows = spark.sql(f"SELECT n FROM lake.{name} WHERE n < 3 ORDER BY n").collect()
             found[case] = [row.n for row in rows]
     assert found == {case: seen for case, (_, seen) in SEEN_BY_SPARK.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_what_spark_claims_is_true(sql_lake: Lake, spark_on: SparkOn) -> None:
+    columns = "n BIGINT, x DOUBLE, amount DECIMAL(9,2), day DATE, at TIMESTAMP, s STRING, b BINARY, t BOOLEAN"
+    row = "0D, CAST(-1.5 AS DECIMAL(9,2)), DATE'1960-01-01', TIMESTAMP'1960-05-05 10:00:00', 'ärger', X'F0', true"
+    parts = ["x", "amount", "days(at)", "truncate(2, s)", "bucket(8, n)", "b", "t", "day", "hours(at)", "months(day)"]
+    with spark_on(sql_lake.settings) as spark:
+        for number, part in enumerate(parts):
+            name = f"{sql_lake.namespace}.p{number}"
+            spark.sql(f"CREATE TABLE lake.{name} ({columns}) USING iceberg PARTITIONED BY ({part})")
+            spark.sql(
+                f"INSERT INTO lake.{name} VALUES (1, {row}), (2, DOUBLE('NaN'), 2.5, DATE'2024-05-14', "
+                "TIMESTAMP'2024-05-14 23:59:59', 'zzz', X'00', false), (null, null, null, null, null, null, null, null)"
+            )
+            table = sql_lake.load(name)
+            assert damages(table, head_of(table), depth="ends") == [], part
