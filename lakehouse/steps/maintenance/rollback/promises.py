@@ -13,12 +13,12 @@ from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is
 from lakehouse.protocol.errors import SealBroken
-from lakehouse.protocol.leases.lease import held_leases
+from lakehouse.protocol.leases.lease import held_leases, lease_tag
 from lakehouse.protocol.seals.history import MAIN, Sealed, ancestry, head_of, last_seal
 from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.ingest.plan import lost_ranges, require_same_log
 from lakehouse.steps.ingest.refusals import IngestRefused, shown
-from lakehouse.steps.maintenance.expire.consumers import consumers_of
+from lakehouse.steps.maintenance.expire.consumers import consumers_of, readers_of
 from lakehouse.steps.maintenance.rollback.points import RollbackRefused, SealedPoint
 
 
@@ -63,8 +63,14 @@ def require_readers(
     Raises:
         ReaderCutOff: a mirror, an incremental table or the holder of a lease has read it.
     """
-    readers = {consumer.name for name in point.snapshots for consumer in consumers_of(catalog, declared, name)}
-    stays = _as_now(catalog, readers)  # before they are asked how far they have come
+    readers = {name: readers_of(declared, name) for name in point.snapshots}
+    stays = _as_now(catalog, set[str]().union(*readers.values()))  # before they are asked how far they have come
+    there = {change.identifier for change in stays}
+    for name, declared_readers in readers.items():
+        # Who has no table yet takes a lease before it reads, or with what it publishes first.
+        absent = [lease_tag(reader) for reader in sorted(declared_readers) if identifier_of(reader) not in there]
+        as_loaded = tuple(ref_is(tag, head_of(tables[name], tag)) for tag in absent)
+        stays.append(TableChange(identifier_of(name), as_loaded, ()))
     for name, target in point.snapshots.items():
         if cut_off := sorted(_cut_off(catalog, declared, tables[name], target)):
             raise ReaderCutOff(
