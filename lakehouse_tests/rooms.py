@@ -16,12 +16,12 @@ _BEGIN = """# Rooms
 
 Which file does what, from the first line of each. Rooms that stand higher use those below, never the other way round;
 `lint-imports` checks it. The floors, from above: `cli`, `build` and `testing`, `orchestration` and `demo`, `steps`,
-`proofs` and `contracts`, `formats`, `protocol`, `engines`, `declarations`, `settings`, `iceberg`.
+`proofs`, `contracts` and `polaris`, `formats`, `protocol`, `engines`, `declarations`, `settings`, `iceberg`.
 
 `.venv/bin/python -m lakehouse_tests.rooms` writes this page."""
 _FLOORS = (
-    *("cli", "testing", "orchestration", "demo", "steps", "proofs", "contracts", "formats", "protocol", "engines"),
-    *("declarations", "settings", "iceberg"),
+    *("cli", "testing", "orchestration", "demo", "steps", "proofs", "contracts", "polaris"),
+    *("formats", "protocol", "engines", "declarations", "settings", "iceberg"),
 )
 
 

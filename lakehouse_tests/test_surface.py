@@ -53,6 +53,7 @@ SURFACE = [
     "Stream",
     "Table",
     "ToAll",
+    "ToNamed",
     "ToTable",
     "TopicPattern",
     "Topics",

@@ -19,6 +19,8 @@ from lakehouse.protocol.seals.seal import Seal
 from lakehouse.settings import Settings
 from lakehouse.steps.cdc.step import MirrorStep, mirror
 
+_SMALLEST = 250_000
+"""Rows of a partition: eight of the two million, and a small table is one."""
 _OPERATION = "CASE operation WHEN 'c' THEN 'insert' WHEN 'u' THEN 'update' ELSE 'delete' END"
 
 
@@ -56,7 +58,8 @@ def _tables(namespace: str, rows: int) -> MirrorTables:
         description="Orders of the benchmark.",
         owner="benchmark",
     )
-    ours = Mirror(name=f"{namespace}.mirror", changelog=log, partitioning=(f"truncate({max(1, rows // 8)}, id)",))
+    width = max(_SMALLEST, rows // 8)
+    ours = Mirror(name=f"{namespace}.mirror", changelog=log, partitioning=(f"truncate({width}, id)",))
     return MirrorTables(ours, log)
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lakehouse.cli.context import Context
-from lakehouse.declarations import Declarations, TablePlan, WouldLoseData, load_sound, plan
+from lakehouse.declarations import Declarations, TablePlan, ToNamed, WouldLoseData, load_sound, plan
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog import LakeCatalog, open_catalog
+from lakehouse.steps.ingest.routes.made_tables import with_made_tables
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,16 @@ class RemovalWaits(LakehouseError):
 
 
 def declarations_of(context: Context) -> Declarations:
-    """Load what the settings say is declared; what does not load is told, each in a line, and left out."""
+    """Load what the settings say is declared, and what streams have made because records name it.
+
+    What does not load is told, each in a line, and left out.
+    """
     declarations = load_sound(context.settings.declarations, demo=context.settings.demo)
     for broken in declarations.broken:
         stopped = f" It stops {', '.join(broken.tables)}." if broken.tables else ""
         context.warn_once(f"DOES NOT LOAD: {broken}{stopped}")
+    if any(isinstance(stream.route, ToNamed) for stream in declarations.streams.values()):
+        return with_made_tables(declarations, catalog_of(context))
     return declarations
 
 

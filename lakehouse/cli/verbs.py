@@ -100,6 +100,11 @@ PANELS: dict[str, tuple[Verb, ...]] = {
             "environment.verify",
             "Try the promises on a catalog, a platform and a Kafka: races, kills, an ingest, a mirror, a release.",
         ),
+        Verb(
+            "polaris",
+            "environment.polaris.command",
+            "A Polaris server as code: catalogs, principals, roles and their grants.",
+        ),
     ),
     "Repair": (
         Verb(

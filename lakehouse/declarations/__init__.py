@@ -7,6 +7,7 @@ from lakehouse.declarations.columns.kind import ORDERED, Kind, kind_of
 from lakehouse.declarations.columns.schemas import arrow_schema, iceberg_schema, spark_schema
 from lakehouse.declarations.derived import Derived, derived
 from lakehouse.declarations.mirror import Mirror, MirrorTables
+from lakehouse.declarations.named_tables import ToNamed
 from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG
 from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_LOG, ORPHANS
 from lakehouse.declarations.own_tables.quarantine import quarantine_table
@@ -108,6 +109,7 @@ __all__ = [
     "Table",
     "TablePlan",
     "ToAll",
+    "ToNamed",
     "ToTable",
     "TopicPattern",
     "Topics",

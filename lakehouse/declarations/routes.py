@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.declarations.named_tables import ToNamed, check_named
 
 Targets = str | tuple[str, ...]
 """A table, or several of which each gets the record."""
@@ -111,7 +112,7 @@ class BySource:
         return tuple(self.routes.values())
 
 
-Route = ToTable | ToAll | ByField | ByHeader | ByTopic | BySource
+Route = ToTable | ToAll | ByField | ByHeader | ByTopic | BySource | ToNamed
 
 
 def targets_of(targets: Targets) -> tuple[str, ...]:
@@ -126,14 +127,14 @@ def tables_of(routes: Choices) -> tuple[str, ...]:
 
 def several_tables(route: Route) -> bool:
     """Whether a record may go to more than one table."""
-    if isinstance(route, ToTable | BySource):
+    if isinstance(route, ToTable | BySource | ToNamed):
         return False
     return isinstance(route, ToAll) or any(len(targets_of(targets)) > 1 for targets in route.routes.values())
 
 
 def route_text(route: Route) -> str:
     """A route as text that is the same in every process: a compiled expression as `/…/` and its flags."""
-    if isinstance(route, ToTable | ToAll | BySource):
+    if isinstance(route, ToTable | ToAll | BySource | ToNamed):
         return repr(route)
     name = route.field if isinstance(route, ByField) else route.header if isinstance(route, ByHeader) else ""
     if isinstance(route, ByField) and route.exact is not None:
@@ -156,6 +157,9 @@ def check_route(stream: str, route: Route) -> None:
         _check_targets(stream, route.tables, least=2)
         return
     if isinstance(route, ToTable | BySource):
+        return
+    if isinstance(route, ToNamed):
+        check_named(stream, route)
         return
     kind = type(route).__name__
     chooses = route.field if isinstance(route, ByField) else route.header if isinstance(route, ByHeader) else "topic"

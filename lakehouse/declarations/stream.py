@@ -7,6 +7,7 @@ from typing import Literal
 
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import check_stream_name, check_topic_name, table_identifier
+from lakehouse.declarations.named_tables import ToNamed
 from lakehouse.declarations.policies.change_format import ChangeFormat
 from lakehouse.declarations.policies.record_format import Encoded, Raw, RecordFormat
 from lakehouse.declarations.policies.topics import TopicPattern, Topics
@@ -69,7 +70,7 @@ class Stream:
         topic: the Kafka topic; of a stream of several, what messages call them.
         topics: `Topics("a", "b")` or `TopicPattern("orders[.].+")` in the place of `topic`: all of them are read by
             one step, and their tables change in one publish.
-        route: `ToTable`, `ToAll`, `ByField`, `ByHeader` or `ByTopic`; `BySource` for changes.
+        route: `ToTable`, `ToAll`, `ByField`, `ByHeader`, `ByTopic` or `ToNamed`; `BySource` for changes.
         format: how records are encoded: `"json"`, `Avro(…)`, `JsonSchema(…)`, `Protobuf(…)` or `Raw()`; a stream of
             changes is made from its changelogs, with their format.
         start: where it begins the first time.
@@ -130,12 +131,13 @@ class Stream:
             )
 
     def _check_route(self) -> None:
-        if isinstance(self.route, ByField) and isinstance(self.format, Raw):
+        if isinstance(self.route, ByField | ToNamed) and self.route.field and isinstance(self.format, Raw):
             raise DeclarationError(
                 f"Stream {self.name}: a raw record has no field {self.route.field} that could choose its table.",
                 remedy="write ToTable(…), or another format.",
             )
-        if not isinstance(self.route, BySource if self.changes else ToTable | ToAll | ByField | ByHeader | ByTopic):
+        of_records = ToTable | ToAll | ByField | ByHeader | ByTopic | ToNamed
+        if not isinstance(self.route, BySource if self.changes else of_records):
             raise DeclarationError(f"Stream {self.name}: no route.", remedy="write ToTable(…) or ByField(…).")
         check_route(self.name, self.route)
 

@@ -19,6 +19,8 @@ class Observed:
     Attributes:
         schemas: id of a schema → records that name it; nothing where records name none.
         extra: field that the table does not have → records of a schema with it.
+        refused: table, or route to one → records that its own decoder refused.
+        unmade: table that records name and that is not there yet → records.
         unresolved: ids that nobody has asked the registry for yet; their records are refused until then.
         wanted: table whose columns follow its records → what these have.
     """
@@ -27,6 +29,8 @@ class Observed:
     extra: Counter[str] = field(default_factory=Counter[str])
     unresolved: set[SchemaId] = field(default_factory=set[SchemaId])
     wanted: dict[str, Wanted] = field(default_factory=dict[str, Wanted])
+    refused: Counter[str] = field(default_factory=Counter[str])
+    unmade: Counter[str] = field(default_factory=Counter[str])
 
 
 @dataclass(frozen=True, slots=True)

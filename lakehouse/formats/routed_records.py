@@ -54,6 +54,7 @@ class RoutedRecords:
             decoded = self._tables[route].decode(values.take(taken), headers and headers.take(taken))
             observed.extra.update({path: n for path, n in decoded.observed.extra.items() if path != self._field})
             errors.update((places[row], error) for row, error in decoded.errors.items())
+            observed.refused[route] += len(decoded.errors)
             accepted = np.delete(np.arange(len(rows)), list(decoded.errors))
             if len(accepted):
                 parts[route] = RoutedRows(rows[accepted], decoded.batch.take(pa.array(accepted)))

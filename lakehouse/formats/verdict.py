@@ -11,6 +11,7 @@ ErrorClass = Literal[
     "out_of_range",
     "rule",
     "unknown_route",
+    "route_refused",
     "tombstone",
     "unknown_operation",
     "unknown_position",

@@ -4,9 +4,9 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr
 
 from lakehouse.settings.document import Document, read_document, read_yaml
 from lakehouse.settings.environment import (
@@ -29,6 +29,7 @@ from lakehouse.settings.models import (
     Platform,
     Settings,
 )
+from lakehouse.settings.models.validated import validated
 from lakehouse.settings.packages import PREFIX, package_folder
 from lakehouse.settings.parameters import problem_of
 from lakehouse.settings.plain_secret import looks_like_a_secret, names_a_secret
@@ -39,7 +40,7 @@ from lakehouse.settings.values import unseen
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
-_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", *_SECTIONS}
+_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", "polaris", *_SECTIONS}
 _MODELS: dict[str, type[BaseModel]] = {
     name: field.annotation
     for name, field in Settings.model_fields.items()
@@ -47,35 +48,6 @@ _MODELS: dict[str, type[BaseModel]] = {
 }
 _ADDRESSES = (("uri",), ("remote",))
 _SECRETS = (("rpc_secret",),)
-_Model = TypeVar("_Model", bound=BaseModel)
-# Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
-_HARMLESS = {
-    "bad_value",
-    "bool_parsing",
-    "bool_type",
-    "contradiction",
-    "dict_type",
-    "extra_forbidden",
-    "float_parsing",
-    "float_type",
-    "greater_than",
-    "greater_than_equal",
-    "int_from_float",
-    "int_parsing",
-    "int_type",
-    "literal_error",
-    "missing",
-    "needs_key",
-    "no_cluster",
-    "no_parameter",
-    "no_such_master",
-    "no_such_zone",
-    "one_login",
-    "one_python",
-    "one_service",
-    "path_is_cut",
-    "string_type",
-}
 
 
 def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -114,18 +86,18 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
             raise SettingsError(f"{document.where('name')}: a platform is named by its file.", remedy="remove the key.")
         document.map_text(lambda key_path, text, doc=document: _substituted(doc, key_path, text, home))
         parts[key] = document
-    return _validated(
+    return validated(
         Settings,
-        chosen.only("timezone", "demo"),
+        chosen.only("timezone", "demo", "polaris"),
         conf=folder,
         state=StateFolder(home),
-        platform=_validated(Platform, parts["platform"], name=chosen.text("platform", "local")),
-        catalog=_validated(CatalogSettings, parts["catalog"]),
-        kafka=_validated(KafkaSettings, parts["kafka"]),
-        ingest=_validated(IngestSettings, chosen.section("ingest")),
-        maintenance=_validated(MaintenanceSettings, chosen.section("maintenance")),
-        automation=_validated(AutomationSettings, chosen.section("automation")),
-        dagster=_validated(DagsterSettings, chosen.section("dagster")),
+        platform=validated(Platform, parts["platform"], name=chosen.text("platform", "local")),
+        catalog=validated(CatalogSettings, parts["catalog"]),
+        kafka=validated(KafkaSettings, parts["kafka"]),
+        ingest=validated(IngestSettings, chosen.section("ingest")),
+        maintenance=validated(MaintenanceSettings, chosen.section("maintenance")),
+        automation=validated(AutomationSettings, chosen.section("automation")),
+        dagster=validated(DagsterSettings, chosen.section("dagster")),
         jars=_jar_folder(folder, chosen),
         declarations=_declaration_folders(folder, chosen, env),
         parameters=_parameters(chosen.section("parameters")),
@@ -266,16 +238,3 @@ def _jar_folder(folder: Path, chosen: Document) -> Path | None:
 
 def _resolved(base: Path, text: str) -> Path:
     return (base / Path(text).expanduser()).resolve()
-
-
-def _validated(model: type[_Model], document: Document, **given: object) -> _Model:
-    try:
-        return model.model_validate({**document.content, **given})
-    except ValidationError as error:
-        lines = [
-            f"{document.where(*(str(part) for part in detail['loc']))}: "
-            f"{detail['msg'] if detail['type'] in _HARMLESS else 'This value cannot be understood'}."
-            for detail in error.errors(include_input=False, include_url=False, include_context=False)
-        ]
-    # Raised outside the handler: pydantic's own error would travel along and could print what was typed.
-    raise SettingsError("\n".join(lines), remedy="correct the value; docs/reference/settings.md lists the keys.")

@@ -7,12 +7,13 @@ from typing import Any
 import pyarrow as pa
 
 from lakehouse.contracts.rules import compile_rules
-from lakehouse.declarations import DeclarationError, Declarations, iceberg_schema
+from lakehouse.declarations import DeclarationError, Declarations, ToNamed, iceberg_schema
 from lakehouse.engines.kafka import Record
 from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.formats.headers import Header, write_headers
 from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
+from lakehouse.steps.ingest.routes.made_tables import with_tables_of
 from lakehouse.steps.ingest.workers.decoders import stream_decoder
 from lakehouse.steps.ingest.workers.worker import IngestTask
 
@@ -45,6 +46,10 @@ def judge_records(declarations: Declarations, stream: str, records: Iterable[byt
         known = ", ".join(sorted(declarations.streams)) or "none"
         raise DeclarationError(f"No stream is called '{stream}'.", remedy=f"there are: {known}")
     batch = _batch([_record(value) for value in records])
+    route = declarations.streams[stream].route
+    if isinstance(route, ToNamed):  # as if each table that may be made were
+        unmade = list(_task(declarations, stream).unmade(batch))[: route.room]
+        declarations = with_tables_of(declarations, declarations.streams[stream], unmade)
     rows, refused = _task(declarations, stream).sort(batch)
     by_table: dict[str, list[dict[str, Any]]] = {table: [] for table in declarations.streams[stream].tables}
     for table, part in rows:

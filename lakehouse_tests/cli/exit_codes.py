@@ -132,6 +132,12 @@ EXIT_CODES: Mapping[str, Row] = {
     "jars": Row("", _, _, _, 2, _, _),
     "doctor": Row("", _, 1, 1, 2, _, _),
     "verify": Row("--yes", _, 2, 2, 2, _, _),
+    "polaris plan": Row("", "nosuch", _, _, 2, _, _),
+    "polaris apply": Row("", "nosuch", _, _, 2, _, _),
+    "polaris rotate": Row("lake-ingest --secrets {new}", "nosuch --secrets {new}", _, _, 2, _, _),
+    "polaris setup": Row("", "nosuch", 0, 0, 2, 0, 0),
+    "polaris check": Row("", "nosuch", _, _, 2, _, _),
+    "polaris policies": Row("raw.flights", "no.such", _, _, 2, _, _),
     "simulate changes": Row("--days 1", _, 2, _, 2, _, _),
 }
 

@@ -24,6 +24,7 @@ REPORTS = {
     *("status", "tables", "log", "catalog env", "audit", "replay", "accept-loss", "adopt", "reprocess", "rebuild"),
     *("maintain", "housekeep", "lease take", "lease list", "lease release", "checkpoint", "retire"),
     *("backup", "restore", "rollback", "forward", "doctor", "verify", "quarantine export"),
+    *("polaris plan", "polaris apply", "polaris check", "polaris policies"),
 }
 
 
@@ -33,7 +34,9 @@ def test_what_reports_something_can_print_json_and_only_what_starts_or_sends_or_
         " ".join(path): {word for option in verb.params for word in option.opts} for path, verb in _verbs(command)
     }
     assert {name for name, words in options.items() if "--json" in words} == REPORTS
-    others = {"dev", "up", "down", "produce", "simulate changes", "jars", "init", "infer", "metrics"}
+    others = {"dev", "up", "down", "produce", "simulate changes", "jars", "init", "infer", "metrics"} | {
+        *("polaris rotate", "polaris setup"),
+    }
     assert options.keys() - REPORTS == others
 
 

@@ -112,6 +112,36 @@ INGEST = (
         guard="steps/ingest/test_routes_in_process.py::test_the_second_table_may_refuse_a_record",
     ),
     Mechanism(
+        name="table to blame",
+        promise="P1: One table's broken records hold up the records of all other tables of the stream.",
+        keeps="lakehouse.steps.ingest.routes.blame:_above",
+        lets_pass=gives({}),
+        guard="steps/ingest/routes/test_blame.py::"
+        "test_the_table_to_blame_stops_and_goes_on_after_its_records_were_taken_up",
+    ),
+    Mechanism(
+        name="emptied table left out",
+        promise="P1: A table that was made anew gets a seal, as if the rows that it has lost had never been.",
+        keeps="lakehouse.steps.ingest.routes.loadable:_emptied",
+        lets_pass=gives({}),
+        guard="steps/ingest/routes/test_loadable.py::"
+        "test_a_table_made_anew_without_its_rows_stops_alone_and_gets_no_seal",
+    ),
+    Mechanism(
+        name="what records may name",
+        promise="P1: A record makes a table of any name, or takes over one that something else writes.",
+        keeps="lakehouse.declarations.named_tables:ToNamed.refusal",
+        lets_pass=gives(""),
+        guard="steps/ingest/routes/test_made_tables.py::test_what_breaks_the_policy_goes_to_quarantine_with_its_reason",
+    ),
+    Mechanism(
+        name="tables by their seals",
+        promise="P1: A table that a stream has made is found by no proof, and by no run after the one that made it.",
+        keeps="lakehouse.steps.ingest.routes.made_tables:made_tables",
+        lets_pass=gives(()),
+        guard="steps/ingest/routes/test_made_tables.py::test_whoever_has_the_catalog_knows_them",
+    ),
+    Mechanism(
         name="tables that follow",
         promise="P1: A new field of records is dropped, although the table's policy says that it becomes a column.",
         keeps="lakehouse.steps.ingest.evolve.changes:_follow_json",
@@ -121,7 +151,7 @@ INGEST = (
     Mechanism(
         name="stopped tables",
         promise="P1: A table that has stopped takes records again, although nobody has changed its declaration.",
-        keeps="lakehouse.steps.ingest.evolve.stopping:stopped_before",
+        keeps="lakehouse.steps.ingest.routes.stopping:stopped_before",
         lets_pass=gives({}),
         guard="steps/ingest/test_evolution_in_process.py::"
         "test_one_whose_table_has_stopped_waits_and_the_other_tables_go_on",

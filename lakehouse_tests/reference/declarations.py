@@ -16,6 +16,7 @@ SECTIONS = {
         "ByField",
         "ByHeader",
         "ByTopic",
+        "ToNamed",
         "BySource",
         "Topics",
         "TopicPattern",

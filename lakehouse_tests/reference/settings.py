@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from pydantic import ByteSize
 from pydantic.fields import FieldInfo
 
+from lakehouse.polaris.declared.catalog import CatalogRole, PolarisCatalog, RolePrivileges
+from lakehouse.polaris.declared.server import PolarisPrincipal, PolarisServer
+from lakehouse.polaris.declared.storage import AzureStorage, FileStorage, GcsStorage, S3Storage
 from lakehouse.settings.models import (
     AutomationSettings,
     CatalogSettings,
@@ -42,6 +45,15 @@ SECTIONS: dict[str, type[Section]] = {
     "`schema_registry` in a file of `conf/kafka/`": RegistrySettings,
     "`glue_registry` in a file of `conf/kafka/`": GlueRegistrySettings,
     "`msk_iam` in a file of `conf/kafka/`": MskIamSettings,
+    "A file of `conf/polaris/`": PolarisServer,
+    "A catalog in a file of `conf/polaris/`": PolarisCatalog,
+    "`storage` of `type: s3` in a catalog of `conf/polaris/`": S3Storage,
+    "`storage` of `type: gcs` in a catalog of `conf/polaris/`": GcsStorage,
+    "`storage` of `type: azure` in a catalog of `conf/polaris/`": AzureStorage,
+    "`storage` of `type: file` in a catalog of `conf/polaris/`": FileStorage,
+    "A role in a catalog of `conf/polaris/`": CatalogRole,
+    "`privileges` of a role in `conf/polaris/`": RolePrivileges,
+    "A principal in a file of `conf/polaris/`": PolarisPrincipal,
 }
 # What the loader puts where a file of `conf/` says nothing.
 LOADED = {"platform": "local", "catalog": "local", "kafka": "local", "declarations": ["declarations"]}

@@ -25,7 +25,12 @@ from lakehouse.orchestration.automation import complete_log, drop_old_runs, mirr
 from lakehouse.orchestration.checks import LOADS
 from lakehouse.orchestration.dagster_names import DagsterNames
 from lakehouse.orchestration.resources import Lake
-from lakehouse.orchestration.resources.maintenance_metadata import GROUP, is_maintenance, maintenance_key
+from lakehouse.orchestration.resources.maintenance_metadata import (
+    GROUP,
+    is_maintenance,
+    maintained_with,
+    maintenance_key,
+)
 from lakehouse.orchestration.run_context import MAINTENANCE_TAG, MIRROR_TAG, PROCESS_TAG, REBUILD_TAG, USER_TAG
 from lakehouse.protocol.errors import CommitError
 from lakehouse.quantities import quantity
@@ -119,7 +124,8 @@ def maintain(context: Context, mark: str, tables: Mapping[str, Mapping[str, str]
         job = defs.resolve_implicit_global_asset_job_def()
         for name, tags in tables.items():
             run_tags = {PROCESS_TAG: mark, MAINTENANCE_TAG: name, **tags}
-            outcome.add(_execute(job, instance, run_tags, [maintenance_key(name, lake.names)]))
+            asset = maintenance_key(maintained_with(name, lake.declarations), lake.names)
+            outcome.add(_execute(job, instance, run_tags, [asset]))
         _log(context, lake, instance)
     return outcome
 

@@ -91,7 +91,8 @@ def _carry_out(planned: TablePlan, catalog: Catalog) -> IcebergTable:
 
 def _create(table: Table, catalog: Catalog) -> IcebergTable:
     namespace = table.identifier[0]
-    catalog.create_namespace_if_not_exists(namespace)
+    if not catalog.namespace_exists(namespace):  # whoever may make tables need not be one who may make namespaces
+        catalog.create_namespace_if_not_exists(namespace)
     return catalog.create_table(
         table.identifier,
         schema=iceberg_schema(table, identifier_columns(table)),

@@ -175,6 +175,7 @@ def _bytes(node: AvroType, declared: pa.DataType, path: str) -> Read:
 
         def read(cursor: Cursor) -> pa.Array:
             unscaled = [int.from_bytes(value, "big", signed=True) for value in raw(cursor).to_pylist()]
+            _require_precision(cursor, unscaled, node.precision, path)
             return _decimals(cursor, unscaled, node.scale, declared, path)
 
         return read
@@ -183,6 +184,17 @@ def _bytes(node: AvroType, declared: pa.DataType, path: str) -> Read:
     if node.kind == "fixed" and node.logical == "uuid":
         return lambda cursor: pa.array([_uuid(value) for value in raw(cursor).to_pylist()], pa.string())
     return lambda cursor: text(cursor, raw(cursor), path)
+
+
+def _require_precision(cursor: Cursor, unscaled: list[int], precision: int, path: str) -> None:
+    """Refuse numbers of more digits than their schema says: some libraries round them, others do not."""
+    limit = 10**precision
+    wrong = [element for element, number in enumerate(unscaled) if not -limit < number < limit]
+    if wrong:
+        complaint = f"the number has more than the {precision} digits of its schema"
+        cursor.fail(np.array(wrong, np.int64), RecordError("out_of_range", f"`{path}`: {complaint}"))
+        for element in wrong:
+            unscaled[element] = 0
 
 
 def _uuid(value: bytes) -> str:

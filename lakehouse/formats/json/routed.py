@@ -103,9 +103,10 @@ class RoutedDecoder:
         assemblies = {route: Assembly(schema) for route, schema in self._own.items()}
         rows: dict[str, list[np.ndarray]] = {route: [] for route in self._own}
         errors: dict[int, RecordError] = {}
+        observed = extra_fields(values, self._known)
         with no_garbage_collection():
             for start, piece in pieces(self._quoted.hide(values)):
-                parsed, refused = self._all_at_once(piece) or self._one_by_one(piece)
+                parsed, refused = self._all_at_once(piece) or self._one_by_one(piece, observed)
                 errors.update((start + position, error) for position, error in refused.items())
                 for route, (positions, records) in parsed.items():
                     rows[route].append(positions + start)
@@ -113,8 +114,10 @@ class RoutedDecoder:
             parts: dict[str, RoutedRows] = {}
             for route, assembly in assemblies.items():
                 if rows[route]:
+                    before = len(errors)
                     parts[route] = self._part(route, np.concatenate(rows[route]), assembly, errors)
-        return Routed(parts, self._quoted.shown(errors), extra_fields(values, self._known))
+                    observed.refused[route] += len(errors) - before
+        return Routed(parts, self._quoted.shown(errors), observed)
 
     def _all_at_once(self, piece: pa.BinaryArray) -> tuple[_Parsed, dict[int, RecordError]] | None:
         records = self._any.parse_all(piece)
@@ -129,7 +132,7 @@ class RoutedDecoder:
             parsed[self._names[code]] = np.flatnonzero(selected), list(compress(records, selected.tolist()))
         return parsed, {}
 
-    def _one_by_one(self, piece: pa.BinaryArray) -> tuple[_Parsed, dict[int, RecordError]]:
+    def _one_by_one(self, piece: pa.BinaryArray, observed: Observed) -> tuple[_Parsed, dict[int, RecordError]]:
         positions: dict[str, list[int]] = {}
         records: dict[str, list[Any]] = {}
         errors: dict[int, RecordError] = {}
@@ -137,6 +140,8 @@ class RoutedDecoder:
             route, record = self._parse(value)
             if isinstance(record, RecordError):
                 errors[position] = record
+                if route:
+                    observed.refused[route] += 1
             else:
                 positions.setdefault(route, []).append(position)
                 records.setdefault(route, []).append(record)

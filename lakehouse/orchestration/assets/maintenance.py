@@ -14,7 +14,7 @@ from lakehouse.orchestration.assets.specs import owner_of
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.maintenance_tags import approvals_of, requested_operations
 from lakehouse.orchestration.resources import Lake, LakehouseSpark
-from lakehouse.orchestration.resources.maintenance_metadata import GROUP, maintenance_key
+from lakehouse.orchestration.resources.maintenance_metadata import GROUP, maintained_with, maintenance_key
 from lakehouse.orchestration.resources.run_records import longest_run, under_way
 from lakehouse.orchestration.run_context import ALLOW_TAG, MAINTENANCE_TAG, attempt_of
 from lakehouse.protocol.failpoints import failpoint
@@ -58,12 +58,15 @@ def maintenance_asset(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.MaterializeResult[Any]]:
         failpoint("dagster.maintain.begin")
-        attempt = attempt_of(context, lake.settings, step=f"maintain:{table.name}")
-        report = _maintain(context, table, lake, spark, attempt)
+        looked_after = _looked_after(context, table, lake)
+        attempt = attempt_of(context, lake.settings, step=f"maintain:{looked_after.name}")
+        report = _maintain(context, looked_after, lake, spark, attempt)
         if report.surveyed is None:
-            context.log.info(f"{table.name} does not exist yet")
+            context.log.info(f"{looked_after.name} does not exist yet")
             return
-        yield maintenance_result(report, report.surveyed, attempt, lake.names)
+        result = maintenance_result(report, report.surveyed, attempt, lake.names)
+        key = maintenance_key(table.name, lake.names)
+        yield dg.MaterializeResult(asset_key=key, metadata=result.metadata, tags=result.tags)
         try:
             report.require_well()
         except MaintenanceFailed as failed:
@@ -71,6 +74,12 @@ def maintenance_asset(
             raise dg.Failure(description=str(failed), allow_retries=False) from failed.__cause__
 
     return maintain_table
+
+
+def _looked_after(context: dg.AssetExecutionContext, table: Table, lake: Lake) -> Table:
+    """The table itself, or the one that a run names which was made like it."""
+    declarations, named = lake.declarations, context.run.tags.get(MAINTENANCE_TAG, table.name)
+    return declarations.tables[named] if maintained_with(named, declarations) == table.name != named else table
 
 
 def _maintain(

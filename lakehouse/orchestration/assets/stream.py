@@ -7,9 +7,10 @@ import dagster as dg
 from pyiceberg.table import Table as IcebergTable
 
 from lakehouse.declarations import Declarations, Stream, Table
+from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.orchestration.assets.inline_compaction import compact_tables
-from lakehouse.orchestration.assets.metadata.stream import ingest_results
+from lakehouse.orchestration.assets.metadata.stream import ingest_results, made_table_event
 from lakehouse.orchestration.assets.progress import step_progress
 from lakehouse.orchestration.assets.specs import declaration_digest, table_spec
 from lakehouse.orchestration.assets.topics import topic_keys
@@ -24,6 +25,7 @@ from lakehouse.protocol.seals.row_count import row_count
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.record_limit import limits_of
 from lakehouse.steps.ingest.report import IngestReport
+from lakehouse.steps.ingest.routes.stopping import stops_alone
 from lakehouse.steps.ingest.step import IngestStep, ingest
 
 KINDS = ("iceberg", "kafka", "spark")
@@ -79,19 +81,39 @@ def stream_asset(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[Lake], spark: LakehouseSpark
     ) -> Iterator[dg.MaterializeResult[Any]]:
         attempt = attempt_of(context, lake.settings, step=f"ingest:{stream.name}", code_version=version)
-        for name in lake.ensure(table.name for table in tables):
-            context.log.info(f"created table {name}")
+        _make_tables(context, stream, lake, tables)
         report, unread = _ingest(context, stream, lake, spark, attempt)
         if report is not None and report.published is not None:
             totals = row_counts(lake, report.published)
             failpoint("dagster.before")
-            yield from ingest_results(report, report.published, lake, attempt, totals)
+            declared = {lake.names.key(table.name) for table in tables}
+            for result in ingest_results(report, report.published, lake, attempt, totals):
+                if result.asset_key in declared:
+                    yield result
+                else:
+                    context.log_event(made_table_event(result))
         if unread is not None:
             raise unread  # what could be read before it is published, and told
         if report is not None and report.published is not None:
-            compact_tables(context, tables, lake, spark, attempt)
+            declarations = lake.declarations
+            own = stream_tables(declarations.streams[stream.name], declarations)
+            compact_tables(context, own, lake, spark, attempt)
 
     return ingest_stream
+
+
+def _make_tables(context: dg.AssetExecutionContext, stream: Stream, lake: Lake, tables: Sequence[Table]) -> None:
+    """Create the tables that are missing; one that the others go on without is the step's to stop, and to name."""
+    for table in tables:
+        try:
+            created = lake.ensure([table.name])
+        except LakehouseError as refusal:
+            if not stops_alone(stream, table):
+                raise
+            context.log.warning(f"{table.name} stops alone: {refusal}")
+        else:
+            if created:
+                context.log.info(f"created table {table.name}")
 
 
 @repeated_when_spark_is_lost()
@@ -103,10 +125,11 @@ def _ingest(
     Neither if another run has published the same records first, which is a good end and no error.
     """
     try:
+        declarations = lake.declarations
         with step_progress(context.log.info) as inform:
             step = IngestStep(
-                stream=stream,
-                declarations=lake.declarations,
+                stream=declarations.streams[stream.name],
+                declarations=declarations,
                 catalog=lake.catalog,
                 kafka=lake.kafka,
                 limits=limits_of(lake.settings.ingest, stream),

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from lakehouse.declarations import MAINTENANCE_LOG, OWN_TABLES, Table
+from lakehouse.declarations import MAINTENANCE_LOG, OWN_TABLES, Declarations, Table
 from lakehouse.iceberg.manifests.manifest_files import ManifestCache
 from lakehouse.iceberg.names import name_of
 from lakehouse.orchestration.automation.maintenance_decision import (
@@ -24,7 +24,7 @@ from lakehouse.orchestration.automation.maintenance_decision import (
 )
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
-from lakehouse.orchestration.resources.maintenance_metadata import decision_metadata, maintenance_key
+from lakehouse.orchestration.resources.maintenance_metadata import decision_metadata, maintained_with, maintenance_key
 from lakehouse.orchestration.resources.run_records import ended_at, failures, under_way
 from lakehouse.orchestration.run_context import ALLOW_TAG, MAINTENANCE_TAG, OPERATIONS_TAG
 from lakehouse.protocol.errors import CommitError
@@ -65,7 +65,7 @@ class _Decided:
 
 
 def upkeep_sensor(
-    tables: Sequence[Table],
+    declared: Sequence[Table],
     names: DagsterNames = DEFAULT_NAMES,
     *,
     every_seconds: int,
@@ -74,7 +74,7 @@ def upkeep_sensor(
     """Make the sensor.
 
     Args:
-        tables: that are looked after.
+        declared: that are looked after, and with them those that are made like one of them.
         names: how Dagster knows them.
         every_seconds: how often it looks.
         status: whether it runs without being switched on; it deletes what policies let go.
@@ -85,13 +85,14 @@ def upkeep_sensor(
         name=NAME,
         description="Measures tables from their metadata, decides what each needs, writes that down in "
         f"{MAINTENANCE_LOG.name}, and starts runs of maintenance within the budget of conf/lakehouse.yaml.",
-        target=dg.AssetSelection.assets(*(maintenance_key(table.name, names) for table in tables)),
+        target=dg.AssetSelection.assets(*(maintenance_key(table.name, names) for table in declared)),
         minimum_interval_seconds=every_seconds,
         default_status=status,
     )
     @names.resources
     def upkeep(context: dg.SensorEvaluationContext, lake: dg.ResourceParam[Lake]) -> dg.SensorResult:
-        now = datetime.now(UTC)
+        now, declarations = datetime.now(UTC), lake.declarations
+        tables = [*declared, *_made_like(declared, declarations)]
         most = lake.settings.maintenance.runs_per_tick
         runs = under_way(context.instance, {MAINTENANCE_TAG: [table.name for table in tables]})
         busy = {run.dagster_run.tags[MAINTENANCE_TAG] for run in runs}
@@ -101,7 +102,7 @@ def upkeep_sensor(
             return dg.SensorResult(skip_reason=why, cursor=context.cursor)
         survey = TableSurvey(
             catalog=lake.catalog,
-            declarations=lake.declarations,
+            declarations=declarations,
             memory=History.read(lake.catalog, now),
             budget=replace(Budget.of(lake.settings.maintenance), runs=most - len(busy)),
             now=now,
@@ -118,7 +119,7 @@ def upkeep_sensor(
             return dg.SensorResult(skip_reason=f"what was decided could not be written down: {trouble}")
         again_at = decided.again_at.isoformat() if decided.again_at is not None and not busy else ""
         return dg.SensorResult(
-            run_requests=[_request(plan, names) for plan in decided.allotment.chosen],
+            run_requests=[_request(plan, declarations, names) for plan in decided.allotment.chosen],
             skip_reason=None if decided.allotment.chosen else _summary(decided),
             asset_events=_observations(decided, names),
             cursor=MaintenanceCursor(digest, again_at).cursor(),
@@ -180,10 +181,20 @@ def _write_down(lake: Lake, decided: _Decided, survey: TableSurvey) -> None:
     record(lake.catalog, rows, writer=f"sensor {NAME} {survey.now.isoformat()}")
 
 
-def _request(plan: MaintenancePlan, names: DagsterNames) -> dg.RunRequest:
+def _made_like(declared: Sequence[Table], declarations: Declarations) -> list[Table]:
+    """Tables that records have named, where one that they are like is looked after."""
+    known = {table.name for table in declared}
+    return [
+        table
+        for name, table in declarations.tables.items()
+        if name not in known and maintained_with(name, declarations) in known
+    ]
+
+
+def _request(plan: MaintenancePlan, declarations: Declarations, names: DagsterNames) -> dg.RunRequest:
     return dg.RunRequest(
         run_key=run_key(plan),
-        asset_selection=[maintenance_key(plan.table, names)],
+        asset_selection=[maintenance_key(maintained_with(plan.table, declarations), names)],
         tags={MAINTENANCE_TAG: plan.table, OPERATIONS_TAG: operations_of(plan), ALLOW_TAG: plan.state_digest},
     )
 

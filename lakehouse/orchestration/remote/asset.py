@@ -225,6 +225,9 @@ def _results(
                 if made.partition and not _partitioned(context):
                     context.log_event(made)  # of a run of the whole table, beside its own
                     continue
+                if made.asset_key not in context.selected_asset_keys:  # of a table that records have named
+                    context.log_event(made)
+                    continue
                 if made.asset_key in reported:  # one for each partition of the run, which Dagster makes of ours, too
                     continue
                 reported.add(made.asset_key)

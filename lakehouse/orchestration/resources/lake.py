@@ -9,7 +9,7 @@ import pyarrow as pa
 from dagster import DagsterInvariantViolationError, MaterializeResult, OpExecutionContext
 from pyspark.sql import DataFrame, SparkSession
 
-from lakehouse.declarations import OWN_TABLES, Declarations, Table, load_sound
+from lakehouse.declarations import OWN_TABLES, Declarations, Table, ToNamed, load_sound
 from lakehouse.engines.spark.naming import quoted_table, rows_at
 from lakehouse.orchestration.dagster_names import DagsterNames
 from lakehouse.orchestration.resources.declared_tables import dated_tables, declared_table, ensure_table, with_siblings
@@ -23,6 +23,7 @@ from lakehouse.protocol.seals.read_group import Pinned, read_group
 from lakehouse.settings import KafkaSettings, Parameter, Settings
 from lakehouse.steps.derived.inputs.pins import Pin
 from lakehouse.steps.derived.used_parameters import UsedParameters
+from lakehouse.steps.ingest.routes.made_tables import with_made_tables
 from lakehouse.steps.release.reading import OpenRelease, open_release
 
 if TYPE_CHECKING:
@@ -74,9 +75,15 @@ class Lake:
         """How Dagster knows what is ours."""
         return self._names or DagsterNames.of(self.settings)
 
-    @cached_property
+    @property
     def declarations(self) -> Declarations:
-        """Every declared table and stream."""
+        """Every declared table and stream, and the tables that streams have made because records name them."""
+        if not any(isinstance(stream.route, ToNamed) for stream in self._declared.streams.values()):
+            return self._declared
+        return with_made_tables(self._declared, self.catalog)
+
+    @cached_property
+    def _declared(self) -> Declarations:
         return self._given or load_sound(self.settings.declarations, demo=self.settings.demo)
 
     @property

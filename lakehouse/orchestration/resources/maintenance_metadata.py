@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from lakehouse.declarations import Declarations, ToNamed
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import rows_shown
@@ -23,6 +24,12 @@ _MOST_PARTITIONS = 3
 def maintenance_key(table: str, names: DagsterNames = DEFAULT_NAMES) -> dg.AssetKey:
     """The key of the asset that looks after a table: `maintenance/raw/flights`."""
     return dg.AssetKey([*names.prefix, PREFIX, *identifier_of(table)])
+
+
+def maintained_with(table: str, declarations: Declarations) -> str:
+    """The declared table whose asset looks after a table: itself, or the one that it was made like."""
+    routes = (stream.route for stream in declarations.streams.values())
+    return next((r.like for r in routes if isinstance(r, ToNamed) and table in r.made), table)
 
 
 def is_maintenance(key: dg.AssetKey, names: DagsterNames = DEFAULT_NAMES) -> bool:

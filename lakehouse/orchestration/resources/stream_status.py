@@ -6,8 +6,8 @@ from lakehouse.declarations import Stream
 from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.orchestration.resources.lake import Lake
-from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.position import first_offsets, stored_position
+from lakehouse.steps.ingest.routes.loadable import RouteTableGone, load_tables_of
 from lakehouse.steps.ingest.standing import Standing
 
 
@@ -28,8 +28,8 @@ def stream_status(lake: Lake, stream: Stream) -> Standing:
 
 def _stored(lake: Lake, stream: Stream) -> tuple[KafkaStatement | None, dict[str, int]]:
     try:
-        bases = read_bases(lake.catalog, (*stream.tables, stream.quarantine_table))
-    except NoSuchTableError:  # the first run will create what is missing
+        bases = load_tables_of(lake.catalog, stream, lake.declarations).bases
+    except (NoSuchTableError, RouteTableGone):  # the first run will create what is missing
         return None, {}
     snapshots = {name: base.snapshot_id for name, base in bases.items() if base.snapshot_id is not None}
     return stored_position(stream.name, bases), snapshots

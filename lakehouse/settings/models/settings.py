@@ -35,6 +35,7 @@ class Settings(Section):
         declarations: the folders whose files declare tables and streams; `package=shop.tables` is the folder of a
             package, which Python imports as it imports any other.
         demo: whether the demo takes part; otherwise what is declared with the owner `demo` is left out.
+        polaris: the Polaris server that is held to its file of `conf/polaris/`, by name.
         parameters: what derived tables are computed with, for every run that does not say otherwise in its tag.
     """
 
@@ -51,6 +52,7 @@ class Settings(Section):
     jars: Path | None = None
     declarations: tuple[Path, ...]
     demo: bool = True
+    polaris: str | None = None
     parameters: dict[str, Parameter] = {}
 
     @field_validator("parameters", mode="before")

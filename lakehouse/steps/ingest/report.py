@@ -33,6 +33,8 @@ class WriteResult:
         dropped: declared rule → table → records that it has dropped; their offsets are in `tallies` under `DROPPED`.
         schemas: id of a schema → records that name it, of a stream whose records do.
         extra: field that the table does not have → records of a schema with it.
+        refused: table → records that it would not take, by its decoder or its rules.
+        unmade: table that records name and that is not there yet → records.
         unresolved: ids of schemas that nobody has asked the registry for yet.
         wanted: table whose columns follow its records → what these have.
         writers: id of a schema → its text, after those that it refers to.
@@ -52,6 +54,8 @@ class WriteResult:
     dropped: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, dict[str, int]])
     schemas: Mapping[str, int] = field(default_factory=dict[str, int])
     extra: Mapping[str, int] = field(default_factory=dict[str, int])
+    refused: Mapping[str, int] = field(default_factory=dict[str, int])
+    unmade: Mapping[str, int] = field(default_factory=dict[str, int])
     unresolved: frozenset[SchemaId] = frozenset()
     wanted: Mapping[str, Wanted] = field(default_factory=dict[str, Wanted])
     writers: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse import seal_keys
 from lakehouse.contracts.rules import compile_rules
-from lakehouse.declarations import Declarations, Stream, names_schema
+from lakehouse.declarations import Declarations, Stream, ToNamed, names_schema
 from lakehouse.engines.kafka import TopicState
 from lakehouse.engines.kafka.several_topics.stream_topics import (
     again,
@@ -24,33 +24,43 @@ from lakehouse.engines.kafka.several_topics.stream_topics import (
     oversized_record,
     read_stream_topics,
 )
-from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
-from lakehouse.engines.kafka.tally import Tally
+from lakehouse.engines.kafka.statement import Counts, KafkaStatement
 from lakehouse.engines.kafka.truncation import with_truncation
+from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.absence import joined_key
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Published, Staged, publish, seal_branch
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.protocol.seals.base import Base, read_bases
+from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.quantities import quantity
 from lakehouse.settings import IngestSettings, KafkaSettings
-from lakehouse.steps.ingest.completeness import Completeness, compare, require_whole
+from lakehouse.steps.ingest.completeness import compare, require_whole
 from lakehouse.steps.ingest.duplicates.drop import without_duplicates
 from lakehouse.steps.ingest.evolve.changes import MOST_ROUNDS, TableChanges, TablesChange, carry_out, wanted_changes
 from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved
-from lakehouse.steps.ingest.evolve.stopping import require_applied_or_stop, sealed_stops, stopped_before
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
 from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged
 from lakehouse.steps.ingest.position import first_offsets, joining, stored_position
 from lakehouse.steps.ingest.position_mirror import mirror_position
 from lakehouse.steps.ingest.read.readable import PlanReader, Readable, read_what_can_be_read
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
-from lakehouse.steps.ingest.received import last_refused
 from lakehouse.steps.ingest.record_limit import record_limit
 from lakehouse.steps.ingest.refused_batch import REFUSED, BatchRefused, drop_older, reason_of
 from lakehouse.steps.ingest.report import IngestReport, WriteResult
+from lakehouse.steps.ingest.routes.blame import tables_to_blame
+from lakehouse.steps.ingest.routes.loadable import load_tables_of
+from lakehouse.steps.ingest.routes.made_tables import made_tables, make_tables_for, sealed_tables, with_tables_of
+from lakehouse.steps.ingest.routes.stopping import (
+    Stop,
+    reasons,
+    require_applied_or_stop,
+    require_one_that_goes_on,
+    sealed_stops,
+    stopped_before,
+)
 from lakehouse.steps.ingest.staged_audit import require_staged
+from lakehouse.steps.ingest.step_statement import state
 from lakehouse.steps.ingest.workers.registered import remembered_ids
 from lakehouse.steps.ingest.workers.work import IngestWork, remove_written
 from lakehouse.steps.ingest.write_result import stage_tables
@@ -65,7 +75,9 @@ class IngestStep:
     Attributes:
         follows: whether tables may still change with their records.
         evolved: table → how it was changed in this step already.
-        stopped: table → why it takes no records.
+        stopped: table → why it takes no records, and until when.
+        created: tables that were made in this step already because records name them.
+        unmakeable: table that records name → why it cannot be made.
     """
 
     stream: Stream
@@ -78,7 +90,9 @@ class IngestStep:
     inform: Callable[[str], None] = field(default=lambda message: log.info("ingest", detail=message))
     follows: bool = True
     evolved: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    stopped: Mapping[str, str] = field(default_factory=dict[str, str])
+    stopped: Mapping[str, Stop] = field(default_factory=dict[str, Stop])
+    created: tuple[str, ...] = ()
+    unmakeable: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -101,11 +115,21 @@ def ingest(step: IngestStep) -> IngestReport:
         CommitError: the publish did not go through, for example `Superseded`; nothing was published.
     """
     for _ in range(MOST_ROUNDS):
+        step = with_named_tables(step)
         try:
             return _ingest(step)
         except TablesChange as change:
             step = after_changes(step, change.changes)
-    return _ingest(replace(step, follows=False))
+    return _ingest(replace(with_named_tables(step), follows=False))
+
+
+def with_named_tables(step: IngestStep) -> IngestStep:
+    """The step with the tables that its stream has made because records name them."""
+    if not isinstance(step.stream.route, ToNamed):
+        return step
+    names = dict.fromkeys((*made_tables(step.catalog, step.stream), *step.created))
+    declarations = with_tables_of(step.declarations, step.stream, names)
+    return replace(step, declarations=declarations, stream=declarations.streams[step.stream.name])
 
 
 def after_changes(step: IngestStep, changes: TableChanges) -> IngestStep:
@@ -113,28 +137,47 @@ def after_changes(step: IngestStep, changes: TableChanges) -> IngestStep:
     done = carry_out(step.catalog, changes)
     for name, lines in done.items():
         step.inform(f"{step.stream.name}: {name} follows its records: {'; '.join(lines)}")
-    for name, reason in changes.stopped.items():
-        step.inform(f"{step.stream.name}: {name} takes no records any more: {reason}")
+    for name, stop in changes.stopped.items():
+        step.inform(f"{step.stream.name}: {name} takes no records any more: {stop.reason}")
+    if changes.unmade:
+        named = make_tables_for(step.catalog, step.stream, step.declarations, changes.unmade)
+        for name in named.made:
+            step.inform(f"{step.stream.name}: created table {name}")
+        for name, reason in named.refused.items():
+            step.inform(f"{step.stream.name}: no table {name}: {reason}")
+        created, unmakeable = (*step.created, *named.made), {**step.unmakeable, **named.refused}
+        step = replace(step, created=created, unmakeable=unmakeable)
     evolved = {name: [*step.evolved.get(name, ()), *lines] for name, lines in done.items()}
     return replace(step, evolved={**step.evolved, **evolved}, stopped={**step.stopped, **changes.stopped})
 
 
-def with_stopped(step: IngestStep, bases: Mapping[str, Base]) -> IngestStep:
-    """The step with the tables that take no records: stopped by a run before, or not as they are declared.
+def with_stopped(
+    step: IngestStep, bases: Mapping[str, Base], unloaded: Mapping[str, LakehouseError] | None = None
+) -> IngestStep:
+    """The step with the tables that take no records: stopped by a run before, not there, or not as they are declared.
+
+    Args:
+        step: as it begins.
+        bases: the tables that take part.
+        unloaded: table → why it cannot be written to at all.
 
     Raises:
-        NotApplied: a table that does not stop by itself is not as declared.
+        NotApplied: a table that the others cannot go on without is not as declared.
         WouldLoseData: such a table cannot become what is declared.
     """
-    before = stopped_before(step.declarations, bases)
-    stopped = {**before, **step.stopped, **require_applied_or_stop(step.declarations, bases)}
-    return replace(step, stopped=stopped)
+    wrong = {**(unloaded or {}), **require_applied_or_stop(step.stream, step.declarations, bases)}
+    require_one_that_goes_on(step.stream, step.declarations, wrong)
+    before = stopped_before(step.stream, step.declarations, bases)
+    return replace(step, stopped={**before, **step.stopped, **{name: Stop(str(e)) for name, e in wrong.items()}})
 
 
 def _ingest(step: IngestStep) -> IngestReport:
     began = time.monotonic()
-    bases = read_bases(step.catalog, step.tables)
-    step = with_stopped(step, bases)
+    loaded = load_tables_of(step.catalog, step.stream, step.declarations)
+    bases = loaded.bases
+    step = with_stopped(step, bases, loaded.unloaded)
+    for name, stop in step.stopped.items():
+        step.inform(f"{step.stream.name}: {name} takes no records: {stop.reason}")
     plan = make_plan(step, bases)
     if not plan.needed:
         step.inform(f"{step.stream.name}: nothing new in {plan.topic.topic}")
@@ -165,7 +208,7 @@ def _ingest(step: IngestStep) -> IngestReport:
     mirror = mirror_position(step.kafka, step.stream.name, plan.topic, plan.end)
     report = IngestReport.of(step.stream, plan, landed, statement, published, time.monotonic() - began, mirror)
     tables = {name: t for name, t in as_evolved(step.declarations, bases).tables.items() if name in bases}
-    report = replace(report, evolved=step.evolved, stopped=step.stopped, tables=tables)
+    report = replace(report, evolved=step.evolved, stopped=reasons(step.stopped), tables=tables)
     if readable.unreadable:
         raise OffsetsUnreadable(step.stream.name, plan.topic, readable.unreadable, report)
     return report
@@ -202,7 +245,11 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
     if not plan.ranges:
         return Readable(plan, WriteResult.nothing())
     with step.session() as spark:
-        work = IngestWork(plan, step.stream, step.declarations, bases, step.attempt, stopped=step.stopped)
+        work = IngestWork(
+            *(plan, step.stream, step.declarations, bases, step.attempt),
+            stopped=reasons(step.stopped),
+            unmakeable=step.unmakeable,
+        )
         reading = PlanReader(spark, step.kafka, work, step.limits.min_partitions)
         readable = read_what_can_be_read(
             *(plan, reading.land, reading.attempt),
@@ -211,11 +258,16 @@ def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Read
             inform=step.inform,
         )
         look()
-        if changes := step.follows and wanted_changes(
-            step.stream, as_evolved(work.declarations, bases), readable.landed
-        ):
+        changes = step.follows and (
+            TableChanges(unmade=readable.landed.unmade)
+            or wanted_changes(step.stream, as_evolved(work.declarations, bases), readable.landed)
+        )
+        if changes:
             remove_written(work, readable.landed)
             raise TablesChange(changes)
+        if blamed := tables_to_blame(step.stream, step.declarations, readable.plan, readable.landed):
+            remove_written(work, readable.landed)
+            raise TablesChange(TableChanges(stopped=blamed))
         landed = without_duplicates(spark, step.declarations, bases, readable.landed)
         stage_tables(spark, step.catalog, bases, step.attempt, landed)
     return replace(readable, landed=landed)
@@ -227,32 +279,6 @@ def keep_newest(step: IngestStep, bases: Mapping[str, Base], statement: KafkaSta
     seal_all(step, bases, statement, dict.fromkeys(bases, keys), kind=REFUSED)
     for branch in drop_older(step.catalog, bases, step.attempt):
         step.inform(f"{step.stream.name}: removed {branch}, which was refused before")
-
-
-def state(plan: IngestPlan, landed: WriteResult, comparison: Completeness | None = None) -> KafkaStatement:
-    """Make the statement that every table of the step will carry."""
-    at_end = plan.lag_after == 0
-    refused = (plan.previous.refused_last if plan.previous else None) or {}
-    refused_last = {
-        partition: last_refused(landed.received.get(partition, []), refused.get(partition, 0)) for partition in plan.end
-    }
-    lost = {partition: Tally.of_range(*span) for partition, span in plan.skipped.items()}
-    return KafkaStatement(
-        cluster_id=plan.topic.cluster_id,
-        topic=plan.topic.topic,
-        topic_id=plan.topic.topic_id,
-        topics=plan.topic.topics,
-        leader_epochs=plan.topic.leader_epochs,
-        start=plan.start,
-        end=plan.end,
-        tallies={**landed.tallies, LOST: lost} if lost else landed.tallies,
-        lost={partition: [span] for partition, span in plan.skipped.items()},
-        counts=landed.counts + Counts(lost=sum(tally.count for tally in lost.values())),
-        valid_through_ms=plan.made_at_ms if at_end else 0,
-        refused_last={partition: times for partition, times in refused_last.items() if times},
-        without_record=comparison.without_record if comparison else None,
-        because=comparison.because if comparison else "",
-    ).after(plan.previous)
 
 
 def verdicts(step: IngestStep, landed: WriteResult, bases: Mapping[str, Base]) -> dict[str, dict[str, str]]:
@@ -311,6 +337,7 @@ def seal_all(
     A table that comes back to the stream says what it missed.
     """
     joined_keys = {name: joined_key(missed) for name, missed in joining(bases).items()}
+    named = sealed_tables(step.stream)
     return [
         seal_branch(
             step.catalog,
@@ -319,7 +346,7 @@ def seal_all(
             Seal.of(
                 step.attempt,
                 kind,
-                statement={**statement.to_keys(), **joined_keys.get(name, {}), **extra_keys.get(name, {})},
+                statement={**statement.to_keys(), **joined_keys.get(name, {}), **named, **extra_keys.get(name, {})},
                 previous=base.sealed.seal if base.sealed else None,
             ),
         )

@@ -6,6 +6,7 @@ from threading import Barrier
 
 import pyspark.sql.types as T  # noqa: N812
 import pytest
+from pyiceberg.exceptions import ForbiddenError
 
 from lakehouse.declarations import apply, plan
 from lakehouse.declarations.schema_changes.changes import SetProperty
@@ -46,3 +47,16 @@ def test_a_table_outside_of_the_warehouse_is_as_declared_with_its_old_metadata(t
     assert change == SetProperty("write.metadata.delete-after-commit.enabled", "true", "false")
     apply(plan(declared, elsewhere), elsewhere)
     assert not plan(declared, elsewhere)
+
+
+def test_no_right_to_make_namespaces_is_needed_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polaris asks for the right before it looks whether the namespace is there."""
+
+    def refuse(*_: object) -> None:
+        raise ForbiddenError("ForbiddenException: not authorized for op CREATE_NAMESPACE")
+
+    catalog = open_catalog(sql_settings(tmp_path))
+    catalog.create_namespace("raw")
+    monkeypatch.setattr(catalog, "create_namespace", refuse)
+    apply(plan(declare({"a": T.LongType()}), catalog), catalog)
+    assert catalog.table_exists("raw.things")

@@ -13,10 +13,11 @@ from lakehouse_tests.formats.avro.writing import decode, encoded, reasons, recor
 UTC = pa.timestamp("us", "UTC")
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC).replace(tzinfo=None)
 FIXED_UUID = {"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}
+SHORT = {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 1}
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 2}
 
 
-def one(kind: Any, column: pa.DataType, raw: Any) -> object:
+def read_value(kind: Any, column: pa.DataType, raw: Any) -> object:
     """The value or the reason. Records are written without their logical types, so that any number can be."""
     plain = (
         {"type": kind["type"], **{key: kind[key] for key in ("name", "size", "symbols") if key in kind}}
@@ -62,13 +63,16 @@ def logical(kind: str, name: str) -> dict[str, str]:
         (DECIMAL, pa.decimal128(5, 1), b"\xff\x9c", Decimal("-1.0")),
         (DECIMAL, pa.decimal128(38, 2), b"\x7f" * 40, "out_of_range"),
         (DECIMAL, pa.decimal128(38, 2), b"", Decimal("0.00")),
+        (SHORT, pa.decimal128(9, 1), b"\x03\xe7", Decimal("99.9")),
+        (SHORT, pa.decimal128(9, 1), b"\x03\xe8", "out_of_range"),
+        (SHORT, pa.decimal128(9, 1), b"\xfc\x18", "out_of_range"),
         (DECIMAL, pa.binary(), b"\x01", b"\x01"),
         (FIXED_UUID, pa.string(), bytes(16), str(uuid.UUID(int=0))),
         ({"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}, pa.binary(), bytes(12), bytes(12)),
     ],
 )  # fmt: skip
 def test_a_value_is_exact_or_refused(kind: Any, column: pa.DataType, raw: Any, expected: object) -> None:
-    assert one(kind, column, raw) == expected
+    assert read_value(kind, column, raw) == expected
 
 
 @pytest.mark.parametrize("column", [pa.binary(), pa.string()])

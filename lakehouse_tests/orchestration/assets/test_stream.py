@@ -1,5 +1,7 @@
 """What a user sees of an ingest in Dagster: what was materialized, with which metadata, and what was not."""
 
+import json
+
 import dagster as dg
 import pytest
 import yaml
@@ -12,7 +14,7 @@ from lakehouse.orchestration.run_context import RUNTIME_DATE_TAG
 from lakehouse.protocol.errors import Superseded
 from lakehouse.settings import load_settings
 from lakehouse.steps.ingest.step import IngestStep
-from lakehouse_tests.orchestration.assets.house import House, checks, materializations
+from lakehouse_tests.orchestration.assets.house import STREAM, TABLE, House, checks, materializations
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 SECRET = "Ornitholog-4711"
@@ -147,3 +149,30 @@ def test_two_small_files_in_a_folder_of_ones_own_add_a_topic_with_its_table(work
     assert result.success
     assert set(materializations(result)) == {"raw.birds", "quarantine.birds"}
     assert house.lake().catalog.load_table(("raw", "birds")).scan().to_arrow().num_rows == 4
+
+
+def test_tables_that_records_name_are_materialized_proven_and_looked_after(working_house: House) -> None:
+    house = working_house
+    house.declare("birds", TABLE.replace("raw.birds", "raw.any"))
+    route = 'ToNamed(field="where", like="raw.any", table="raw.{}", namespaces=("raw",), names="garden|forest")'
+    text = STREAM.format(topic=house.topic).replace('ToTable("raw.birds")', route)
+    house.declare("sightings", text.replace("ToTable", "ToNamed"))
+    house.send(*({"where": w, "name": "tit", "count": 1} for w in ("garden", "forest", "garden", "moon")))
+    result = house.run()
+    assert result.success
+    made = materializations(result)
+    assert set(made) == {"raw.any", "raw.garden", "raw.forest", "quarantine.birds"}
+    garden = made["raw.garden"].metadata
+    assert (garden["rows added"].value, garden["dagster/row_count"].value) == (2, 2)
+    assert (made["raw.garden"].tags or {})["dagster/data_version"] == garden["snapshot id"].value
+    assert "| raw.forest | 1 |" in str(made["raw.any"].metadata["summary"].value)
+    by_name = checks(result)
+    assert all(check.passed for check in by_name.values())
+    assert "All 3 rows of snapshot" in str(by_name["raw.any exactly_once"].description)
+    assert "and of 2 tables made like it" in str(by_name["raw.any exactly_once"].description)
+    report = json.loads(house.command("audit", "--json").stdout)
+    assert {"raw.garden", "raw.forest"} <= set(json.dumps(report).replace('"', " ").split())
+    plans = json.loads(house.command("maintain", "--plan", "--json").stdout)["tables"]
+    assert {"raw.any", "raw.garden", "raw.forest", "quarantine.birds"} <= set(plans)
+    house.command("maintain", "raw.garden")
+    assert "raw.garden" in house.command("tables").stdout

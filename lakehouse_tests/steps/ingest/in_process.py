@@ -18,14 +18,26 @@ from lakehouse.protocol.commit import Published, publish, stage_files
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.settings import IngestSettings, KafkaSettings
-from lakehouse.steps.ingest.evolve.changes import wanted_changes
+from lakehouse.steps.ingest.evolve.changes import TableChanges, wanted_changes
 from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved
+from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
 from lakehouse.steps.ingest.plan import plan_range
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.repair.acceptable_records import Reprocess, find_reprocess
 from lakehouse.steps.ingest.repair.refused_records import Spans
 from lakehouse.steps.ingest.repair.reprocess import reprocess
-from lakehouse.steps.ingest.step import IngestStep, after_changes, seal_all, state, verdicts, with_stopped
+from lakehouse.steps.ingest.routes.blame import tables_to_blame
+from lakehouse.steps.ingest.routes.loadable import load_tables_of
+from lakehouse.steps.ingest.routes.stopping import reasons
+from lakehouse.steps.ingest.step import (
+    IngestStep,
+    after_changes,
+    seal_all,
+    verdicts,
+    with_named_tables,
+    with_stopped,
+)
+from lakehouse.steps.ingest.step_statement import state
 from lakehouse.steps.ingest.workers.task_report import read_report
 from lakehouse.steps.ingest.workers.work import IngestWork, add_up, make_task, remove_written
 
@@ -93,12 +105,18 @@ class InProcess:
         self._land(self.step(), [_batch(p, start.get(p, 0), records, headers) for p, records in arrived.items()])
 
     def _land(self, step: IngestStep, batches: Sequence[pa.RecordBatch]) -> None:
-        bases = read_bases(self.catalog, self.tables)
+        step = with_named_tables(step)
+        self.stream, self.declarations = step.stream, step.declarations
+        loaded = load_tables_of(self.catalog, self.stream, self.declarations)
+        bases = loaded.bases
         previous = stored_position(self.stream.name, bases)
         planned = plan_range(self.stream.name, previous, self.topic(previous), first={}, max_records=10**9)
-        step = with_stopped(step, bases)
+        step = with_stopped(step, bases, loaded.unloaded)
         work = IngestWork(
-            planned, self.stream, self.declarations, bases, step.attempt, schemas=self.schemas, stopped=step.stopped
+            *(planned, self.stream, self.declarations, bases, step.attempt),
+            schemas=self.schemas,
+            stopped=reasons(step.stopped),
+            unmakeable=step.unmakeable,
         )
         reports = [
             read_report(report)
@@ -107,10 +125,15 @@ class InProcess:
         ]
         writers = {str(schema): text for schema, text in (self.schemas.texts if self.schemas else {}).items()}
         landed = replace(add_up(work, set(), reports), writers=writers)
-        if changes := wanted_changes(self.stream, as_evolved(self.declarations, bases), landed):
+        changes = TableChanges(unmade=landed.unmade) or wanted_changes(
+            self.stream, as_evolved(self.declarations, bases), landed
+        )
+        changes = changes or TableChanges(stopped=tables_to_blame(self.stream, self.declarations, planned, landed))
+        if changes:
             remove_written(work, landed)
             self._land(after_changes(step, changes), batches)
             return
+        require_acceptable(self.stream, landed, "", refused_ends(planned, state(planned, landed)))
         for name, files in landed.files.items():
             stage_files(self.catalog, bases[name], step.attempt, files)
         publish(self.catalog, seal_all(step, bases, state(planned, landed), verdicts(step, landed, bases)))
@@ -122,8 +145,8 @@ class InProcess:
     def reprocess(self, wanted: Spans | None = None, reason: str = "") -> tuple[Reprocess, Published]:
         """Take records up again."""
         step, bases = self.step("reprocess"), read_bases(self.catalog, self.tables)
-        found = find_reprocess(step, bases, wanted, reason=reason)
-        return found, reprocess(step, bases, found)
+        reprocessing = find_reprocess(step, bases, wanted, reason=reason)
+        return reprocessing, reprocess(step, bases, reprocessing)
 
     def load(self, name: str) -> IcebergTable:
         """Afresh."""
@@ -131,9 +154,9 @@ class InProcess:
 
     def rows(self, name: str, *columns: str) -> list[dict[str, object]]:
         """Of `main`, by partition and offset."""
-        found = self.load(name).scan().to_arrow()
-        found = found.sort_by([("_kafka_partition", "ascending"), ("_kafka_offset", "ascending")])
-        return (found.select(columns) if columns else found).to_pylist()
+        table = self.load(name).scan().to_arrow()
+        table = table.sort_by([("_kafka_partition", "ascending"), ("_kafka_offset", "ascending")])
+        return (table.select(columns) if columns else table).to_pylist()
 
     def quarantined(self) -> list[tuple[int, int]]:
         """Partition and offset of what is in quarantine."""

@@ -15,7 +15,6 @@ from lakehouse.engines.kafka import client_config, create_topic, read_topic
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.protocol.commit import publish
 from lakehouse.protocol.errors import Superseded
-from lakehouse.steps.ingest.applied_tables import NotApplied
 from lakehouse.steps.ingest.refusals import (
     ClusterChanged,
     PositionsDiffer,
@@ -24,6 +23,7 @@ from lakehouse.steps.ingest.refusals import (
     TopicRecreated,
     UnsealedCommit,
 )
+from lakehouse.steps.ingest.routes.applied_tables import NotApplied
 from lakehouse.steps.ingest.step import ingest
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.steps.ingest.conftest import BY_KIND, Landing, MakeLanding, thing

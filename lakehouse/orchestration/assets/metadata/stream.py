@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dagster import DataVersion, MaterializeResult, MetadataValue, TableMetadataValue
+from dagster import AssetMaterialization, DataVersion, MaterializeResult, MetadataValue, TableMetadataValue
 
 from lakehouse.engines.kafka.statement import WITHOUT_RECORD
 from lakehouse.orchestration.assets.metadata.arrivals_plot import arrivals_markdown
@@ -13,6 +13,8 @@ from lakehouse.orchestration.run_context import STREAM_TAG
 from lakehouse.protocol.commit import Published
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.steps.ingest.report import IngestReport
+
+DATA_VERSION = "dagster/data_version"
 
 
 def ingest_results(
@@ -43,6 +45,18 @@ def ingest_results(
             data_version=DataVersion(str(snapshot_id)),
             tags={**write_tags(attempt), STREAM_TAG: report.stream},
         )
+
+
+def made_table_event(result: MaterializeResult[Any]) -> AssetMaterialization:
+    """The same of a table that records have named: no definition knows it, so it is told as an event of its own.
+
+    Dagster shows it in its catalog of assets, with its history and columns, as one that no code location defines.
+    """
+    assert result.asset_key is not None
+    version = {DATA_VERSION: result.data_version.value} if result.data_version else {}
+    return AssetMaterialization(
+        asset_key=result.asset_key, metadata=result.metadata, tags={**(result.tags or {}), **version}
+    )
 
 
 def _stream_metadata(report: IngestReport, attempt: Attempt) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Set
 import dagster as dg
 from pyiceberg.exceptions import NoSuchTableError
 
-from lakehouse.declarations import Stream
+from lakehouse.declarations import Stream, ToNamed
 from lakehouse.engines.kafka import KafkaRefused
-from lakehouse.orchestration.checks.stream import contract, exactly_once, freshness, retention
+from lakehouse.orchestration.checks.stream import contract, exactly_once, freshness, retention, stopped_tables
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.proofs.audit import audit_stream
+from lakehouse.protocol.seals.partial_group import read_partial_group
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse.steps.ingest.refusals import IngestRefused
 
@@ -28,6 +29,7 @@ def check_specs(stream: Stream, names: DagsterNames = DEFAULT_NAMES) -> list[dg.
         *(_spec(contract.NAME, key, contract.DESCRIPTION) for key in data),
         *(_spec(freshness.NAME, key, freshness.DESCRIPTION) for key in data),
         *(_spec(retention.NAME, key, retention.DESCRIPTION) for key in data),
+        _spec(stopped_tables.NAME, quarantine, stopped_tables.DESCRIPTION),
     ]
 
 
@@ -45,12 +47,13 @@ def stream_checks(stream: Stream, names: DagsterNames = DEFAULT_NAMES) -> dg.Ass
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[Lake]
     ) -> Iterator[dg.AssetCheckResult]:
         selected = context.selected_asset_check_keys
-        yield from _results(stream, lake, {name: _tables(selected, name, lake.names) for name in _NAMES})
+        whole = lake.declarations.streams.get(stream.name, stream)  # with the tables that records have named
+        yield from _results(whole, lake, {name: _tables(selected, name, lake.names) for name in _NAMES})
 
     return prove_stream
 
 
-_NAMES = (exactly_once.NAME, contract.NAME, freshness.NAME, retention.NAME)
+_NAMES = (exactly_once.NAME, contract.NAME, freshness.NAME, retention.NAME, stopped_tables.NAME)
 
 
 def _spec(name: str, key: dg.AssetKey, description: str) -> dg.AssetCheckSpec:
@@ -65,20 +68,32 @@ def _tables(selected: Set[dg.AssetCheckKey], name: str, names: DagsterNames) -> 
 
 def _results(stream: Stream, lake: Lake, wanted: dict[str, dict[str, dg.AssetKey]]) -> Iterator[dg.AssetCheckResult]:
     """Answer check by check: each question once for all tables, the one that needs the broker last."""
+    for name, key in wanted[stopped_tables.NAME].items():
+        quarantine = read_group(lake.catalog, [name])[name]
+        yield stopped_tables.stopped_tables_result(quarantine, stream.name, key)
     if tables := wanted[exactly_once.NAME]:
         proof = audit_stream(lake.catalog, stream.name, (*stream.tables, stream.quarantine_table))
         if proof.missing and not proof.findings:  # of what is not there nobody can say whether it is right
             raise NoSuchTableError(" ".join(proof.errors))
         for name, key in tables.items():
-            yield exactly_once.exactly_once_result(proof, name, key)
+            made = stream.route.made if isinstance(stream.route, ToNamed) and name == stream.route.like else ()
+            yield exactly_once.exactly_once_result(proof, name, key, made)
     if tables := wanted[contract.NAME]:
-        group = read_group(lake.catalog, [*tables, stream.quarantine_table])
-        for name, key in tables.items():
-            yield contract.contract_result(group[name], group[stream.quarantine_table], name, key)
+        yield from _contract(stream, lake, tables)
     if tables := wanted[freshness.NAME]:
         yield from _freshness(stream, lake, tables.values())
     if tables := wanted[retention.NAME]:
         yield from _retention(stream, lake, tables.values())
+
+
+def _contract(stream: Stream, lake: Lake, tables: dict[str, dg.AssetKey]) -> Iterator[dg.AssetCheckResult]:
+    group = read_partial_group(lake.catalog, [*tables, stream.quarantine_table])
+    if stream.quarantine_table not in group.tables:
+        raise NoSuchTableError(" ".join(group.unloaded.values()))
+    quarantine = group.tables[stream.quarantine_table]
+    for name, key in tables.items():
+        if name in group.tables:  # of one that is not there, the check of stopped tables tells
+            yield contract.contract_result(group.tables[name], quarantine, name, key)
 
 
 def _retention(stream: Stream, lake: Lake, keys: Iterable[dg.AssetKey]) -> Iterator[dg.AssetCheckResult]:

@@ -1,11 +1,12 @@
 """Exactly once: does every record that was read lie in exactly one table of its stream, once?"""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import dagster as dg
 
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.proofs.audit import Finding, RangeProof, StreamProof
+from lakehouse.quantities import quantity
 
 NAME = "exactly_once"
 DESCRIPTION = (
@@ -17,11 +18,20 @@ DESCRIPTION = (
 )
 
 
-def exactly_once_result(proof: StreamProof, table: str, key: dg.AssetKey) -> dg.AssetCheckResult:
-    """Tell one table's part of a stream's proof."""
+def exactly_once_result(
+    proof: StreamProof, table: str, key: dg.AssetKey, made: Collection[str] = ()
+) -> dg.AssetCheckResult:
+    """Tell one table's part of a stream's proof.
+
+    Args:
+        proof: of the stream.
+        table: which of its tables.
+        key: its asset.
+        made: tables that were made like it, and that no check of their own is for.
+    """
     # What is wrong with no table in particular is wrong with the stream, so with each of them.
-    findings = [finding for finding in proof.findings if finding.table in ("", table)]
-    ranges = [proven for proven in proof.ranges if proven.table == table]
+    findings = [finding for finding in proof.findings if finding.table in ("", table, *made)]
+    ranges = [proven for proven in proof.ranges if proven.table in (table, *made)]
     rows = sum(proven.rows for proven in ranges)
     return dg.AssetCheckResult(
         asset_key=key,
@@ -29,7 +39,7 @@ def exactly_once_result(proof: StreamProof, table: str, key: dg.AssetKey) -> dg.
         # What could not be proven is not proven.
         passed=not findings and not proof.errors,
         severity=dg.AssetCheckSeverity.ERROR,
-        description=_describe(proof, table, findings, rows),
+        description=_describe(proof, table, findings, rows, made),
         metadata={
             "snapshot id": str(proof.snapshots.get(table, "none")),
             "ranges": _ranges(ranges),
@@ -48,7 +58,9 @@ def exactly_once_result(proof: StreamProof, table: str, key: dg.AssetKey) -> dg.
     )
 
 
-def _describe(proof: StreamProof, table: str, findings: Sequence[Finding], rows: int) -> str:
+def _describe(
+    proof: StreamProof, table: str, findings: Sequence[Finding], rows: int, made: Collection[str] = ()
+) -> str:
     snapshot = proof.snapshots.get(table)
     if findings:
         more = f" And {len(findings) - 1} more, see the findings." if len(findings) > 1 else ""
@@ -62,8 +74,9 @@ def _describe(proof: StreamProof, table: str, findings: Sequence[Finding], rows:
     but = f" but the {proof.lost:,} that somebody gave up" if proof.lost else ""
     without = f" Offsets without a record: {proof.invisible_because}." if proof.invisible else ""
     without += "".join(f" {absence}." for absence in proof.absent if absence.table == table)
+    whose = f"snapshot {snapshot}" + (f", and of {quantity(len(made), 'table')} made like it," if made else "")
     return (
-        f"All {rows:,} rows of snapshot {snapshot} are accounted for: no Kafka record is missing{but}, none is there "
+        f"All {rows:,} rows of {whose} are accounted for: no Kafka record is missing{but}, none is there "
         f"twice.{without}"
     )
 

@@ -12,8 +12,8 @@ from lakehouse.formats.evolution.wanted import Wanted
 from lakehouse.formats.schema_errors import SchemaUnusable
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.steps.ingest.evolve.following import Following
-from lakehouse.steps.ingest.evolve.stopping import may_stop
 from lakehouse.steps.ingest.report import WriteResult
+from lakehouse.steps.ingest.routes.stopping import Stop, may_stop
 
 MOST_ROUNDS = 20
 """So often a step reads its range again because tables follow its records."""
@@ -27,15 +27,17 @@ class TableChanges:
         tables: table → as it has to be.
         remarks: table → what a person should know.
         stopped: table → why it takes no record any more.
+        unmade: table that records name, and that is to be made → records.
     """
 
     tables: Mapping[str, Table] = field(default_factory=dict[str, Table])
     remarks: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
-    stopped: Mapping[str, str] = field(default_factory=dict[str, str])
+    stopped: Mapping[str, Stop] = field(default_factory=dict[str, Stop])
+    unmade: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.tables or self.stopped)
+        return bool(self.tables or self.stopped or self.unmade)
 
 
 class TablesChange(Exception):  # no error: the step begins again
@@ -56,7 +58,7 @@ def wanted_changes(stream: Stream, declarations: Declarations, landed: WriteResu
     """
     tables: dict[str, Table] = {}
     remarks: dict[str, list[str]] = {}
-    stopped: dict[str, str] = {}
+    stopped: dict[str, Stop] = {}
     for name, wanted in sorted(landed.wanted.items()):
         table = declarations.tables[name]
         following = Following(table)
@@ -68,7 +70,9 @@ def wanted_changes(stream: Stream, declarations: Declarations, landed: WriteResu
             tables[name], remarks[name] = following.wanted, following.remarks
         elif following.conflicts and may_stop(table):
             reasons = [f"`{path}` is {why}" for path, why in sorted(following.conflicts.items())]
-            stopped[name] = f"{'; '.join(reasons)}. Change its declaration, and run `lakehouse reprocess`"
+            stopped[name] = Stop(
+                f"{'; '.join(reasons)}. Change its declaration, and run `lakehouse reprocess`", until="declared"
+            )
     return TableChanges(tables, remarks, stopped)
 
 

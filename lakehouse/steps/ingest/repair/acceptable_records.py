@@ -10,7 +10,6 @@ from lakehouse.errors import LakehouseError
 from lakehouse.formats.decoded import SchemaId
 from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.protocol.seals.base import Base
-from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.parquet_files import unsupported
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.position import stored_position
@@ -23,6 +22,7 @@ from lakehouse.steps.ingest.repair.refused_records import (
     refused_places,
     refused_records,
 )
+from lakehouse.steps.ingest.routes.applied_tables import require_applied
 from lakehouse.steps.ingest.step import IngestStep
 from lakehouse.steps.ingest.workers.registered import SchemaLookup
 from lakehouse.steps.ingest.workers.work import IngestWork, make_task

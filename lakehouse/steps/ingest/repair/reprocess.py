@@ -20,10 +20,10 @@ from lakehouse.protocol.commit import Published, Staged, open_branch, publish, s
 from lakehouse.protocol.commit.stage import commit_on_branch
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.base import Base
-from lakehouse.steps.ingest.evolve.stopping import stopped_before
 from lakehouse.steps.ingest.repair.acceptable_records import Reprocess, work_of
 from lakehouse.steps.ingest.repair.refused_records import refused_records
 from lakehouse.steps.ingest.report import WriteResult
+from lakehouse.steps.ingest.routes.stopping import stopped_before
 from lakehouse.steps.ingest.staged_audit import StagedRowsDiffer, require_staged
 from lakehouse.steps.ingest.step import IngestStep, seal_all, verdicts
 from lakehouse.steps.ingest.workers.task_report import read_report
@@ -67,7 +67,9 @@ def reprocess(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) 
         ).decode(),
         seal_keys.REPROCESS_REASON: selected.reason,
     }
-    stopped = replace(step, stopped=stopped_before(step.declarations, bases))
+    before = stopped_before(step.stream, step.declarations, bases)
+    # What the gate has stopped goes on from here: a person has looked at its records.
+    stopped = replace(step, stopped={name: stop for name, stop in before.items() if stop.until == "declared"})
     extra_keys = {name: {**keys, **reprocess_keys} for name, keys in verdicts(stopped, landed, bases).items()}
     staged = seal_all(step, bases, statement, extra_keys, kind=KIND_REPROCESS)
     require_staged(step.catalog, staged, replace(statement, tallies=landed.tallies))

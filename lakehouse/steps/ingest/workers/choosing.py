@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE, TopicNumbers
 from lakehouse.formats.decoded import Decoded, Observed
+from lakehouse.formats.evolution.stopped import TABLE_STOPPED
 from lakehouse.formats.headers import read_headers
 from lakehouse.formats.verdict import RecordError
 
@@ -55,6 +56,23 @@ class Choice:
             self._known[value] = next(matching, ())
         return self._known[value]
 
+    def refusal(self, value: str, chooser: str, observed: Observed) -> RecordError:
+        """Why a value chooses none."""
+        del value, observed
+        return RecordError("unknown_route", f"{chooser} names no table of this stream")
+
+
+class Chooses(Protocol):
+    """Which tables a value chooses: of those that were declared, or of those that records may name."""
+
+    def tables(self, value: str) -> tuple[str, ...]:
+        """The tables of a value; none where it chooses none."""
+        ...
+
+    def refusal(self, value: str, chooser: str, observed: Observed) -> RecordError:
+        """Why a value chooses none; a table that is to be made is added to `observed`."""
+        ...
+
 
 _REMEMBERED = 10_000
 
@@ -71,7 +89,7 @@ class RecordRouter:
         field_of: reads this field, as the only column of a table.
     """
 
-    choice: Choice | None
+    choice: Chooses | None
     decoders: Mapping[str, DecodeValues]
     header: str = ""
     field: str = ""
@@ -95,7 +113,7 @@ class RecordRouter:
                 errors[row] = RecordError("unknown_route", f"{self._name}, which chooses the table, is missing or null")
                 continue
             if not (tables := self.choice.tables(value)):
-                errors[row] = RecordError("unknown_route", f"{self._name} names no table of this stream")
+                errors[row] = self.choice.refusal(value, self._name, observed)
             for table in tables:
                 chosen.setdefault(table, []).append(row)
         return {table: np.array(rows, np.int64) for table, rows in chosen.items()}
@@ -118,6 +136,7 @@ class RecordRouter:
                 counts.update({name: times for name, times in more.items() if name != self.field})
             observed.unresolved.update(decoded.observed.unresolved)
             observed.wanted.update(decoded.observed.wanted)
+            observed.refused[table] += sum(error.error_class != TABLE_STOPPED for error in decoded.errors.values())
             for row, error in decoded.errors.items():
                 errors.setdefault(row if rows is None else int(rows[row]), error)
             if not decoded.errors:

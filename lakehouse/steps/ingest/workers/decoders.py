@@ -18,6 +18,7 @@ from lakehouse.declarations import (
     Raw,
     Stream,
     ToAll,
+    ToNamed,
     ToTable,
 )
 from lakehouse.declarations.columns.column import aliases_of
@@ -36,6 +37,7 @@ from lakehouse.formats.raw import RawDecoder
 from lakehouse.formats.record_columns import RecordColumns
 from lakehouse.formats.routed_records import RecordDecoder, RoutedRecords
 from lakehouse.steps.ingest.workers.choosing import Choice, RecordRouter
+from lakehouse.steps.ingest.workers.naming import NamedTables
 
 FormatDecoder = JsonDecoder | RecordDecoder
 TableDecoder = FormatDecoder | EvolvingDecoder | StoppedTable
@@ -64,6 +66,7 @@ def stream_decoder(
     schemas: Mapping[str, pa.Schema],
     registered: RegistrySchemas | None = None,
     stopped: Mapping[str, str] | None = None,
+    unmakeable: Mapping[str, str] | None = None,
 ) -> StreamDecoder:
     """What reads the stream's records.
 
@@ -73,6 +76,7 @@ def stream_decoder(
         schemas: table → what a record of it looks like, without coordinates.
         registered: the schemas of the registry that are known by now.
         stopped: table that takes no record → why.
+        unmakeable: table that records may name, and that cannot be made → why.
 
     Raises:
         SchemaUnusable: the schema beside the declaration cannot be read with.
@@ -98,12 +102,12 @@ def stream_decoder(
             return StoppedTable(name, stopped[name])
         table, schema = declarations.tables[name], values[name]
         if table.evolution is None or isinstance(stream.format, Raw):
-            return _one(stream, schema, aliases[name], registered)
+            return _table_decoder(stream, schema, aliases[name], registered)
 
         def decoder(schema: pa.Schema, aliases: Mapping[str, str]) -> FormatDecoder:
-            return _one(stream, schema, aliases, registered)
+            return _table_decoder(stream, schema, aliases, registered)
 
-        chooses = {route.field} if isinstance(route, ByField) else set[str]()
+        chooses = {route.field} if isinstance(route, ByField | ToNamed) and route.field else set[str]()
         return EvolvingDecoder(name, schema, aliases[name], decoder, adds=table.evolution.add, without=chooses)
 
     values = {name: of_table.value_schema for name, of_table in columns.items()}
@@ -114,8 +118,14 @@ def stream_decoder(
     exact = route.exact if isinstance(route, ByField) and not general else None
     if exact is None or not isinstance(route, ByField):
         decoders = {name: decoder_of(name) for name in stream.tables}
-        field = pa.schema([pa.field(route.field, pa.string())]) if isinstance(route, ByField) else None
-        router = _router(route, decoders, None if field is None else _one(stream, field, {}, registered))
+        by_field = isinstance(route, ByField | ToNamed) and route.field
+        field = pa.schema([pa.field(by_field, pa.string())]) if by_field else None
+        field_of = None if field is None else _Values(_table_decoder(stream, field, {}, registered))
+        if isinstance(route, ToNamed):
+            others = [name for name in declarations.tables if name not in route.tables]
+            router = _named_router(NamedTables(route, others, unmakeable or {}), decoders, field_of)
+        else:
+            router = _router(route, decoders, field_of)
         return StreamDecoder(router, {name: name for name in stream.tables}, with_parts)
     by_route = {value: values[table] for value, table in exact.items()}
     aliases_by_route = {value: aliases[table] for value, table in exact.items()}
@@ -127,7 +137,7 @@ def stream_decoder(
     return StreamDecoder(RoutedDecoder(route.field, by_route, aliases_by_route), exact, with_parts)
 
 
-def _one(
+def _table_decoder(
     stream: Stream, schema: pa.Schema, aliases: Mapping[str, str], registered: RegistrySchemas | None
 ) -> FormatDecoder:
     if isinstance(stream.format, Encoded):
@@ -182,8 +192,13 @@ class _Values:
         return self.decoder.decode(records.column("value"), records.column("headers"))
 
 
+def _named_router(choice: NamedTables, decoders: Mapping[str, TableDecoder], field_of: _Values | None) -> RecordRouter:
+    values, route = {name: _Values(decoder) for name, decoder in decoders.items()}, choice.route
+    return RecordRouter(choice, values, header=route.header, field=route.field, field_of=field_of)
+
+
 def _router(
-    route: ToAll | ByField | ByHeader | ByTopic, decoders: Mapping[str, TableDecoder], field_of: TableDecoder | None
+    route: ToAll | ByField | ByHeader | ByTopic, decoders: Mapping[str, TableDecoder], field_of: _Values | None
 ) -> RecordRouter:
     values = {name: _Values(decoder) for name, decoder in decoders.items()}
     if isinstance(route, ToAll):
@@ -197,7 +212,7 @@ def _router(
         values,
         header=route.header if isinstance(route, ByHeader) else "",
         field=route.field if isinstance(route, ByField) else "",
-        field_of=None if field_of is None else _Values(field_of),
+        field_of=field_of,
     )
 
 

@@ -23,6 +23,8 @@ class TaskReport(msgspec.Struct):
         arrivals: minute since the epoch → records.
         schemas: id of a schema → records that name it.
         extra: field that the table does not have → records of a schema with it.
+        refused: table → records that it would not take, by its decoder or its rules.
+        unmade: table that records name and that is not there yet → records.
         unresolved: ids of schemas that nobody has asked the registry for yet.
         wanted: table whose columns follow its records → what these have.
         received: partition → what arrived, also where it was not written.
@@ -39,6 +41,8 @@ class TaskReport(msgspec.Struct):
     received: dict[int, list[Stretch]] = msgspec.field(default_factory=dict)
     schemas: dict[str, int] = msgspec.field(default_factory=dict)
     extra: dict[str, int] = msgspec.field(default_factory=dict)
+    refused: dict[str, int] = msgspec.field(default_factory=dict)
+    unmade: dict[str, int] = msgspec.field(default_factory=dict)
     unresolved: list[int | str] = msgspec.field(default_factory=list)
     wanted: dict[str, Wanted] = msgspec.field(default_factory=dict)
     read: int = 0
@@ -46,7 +50,13 @@ class TaskReport(msgspec.Struct):
 
     def note(self, observed: Observed) -> None:
         """Add what a decoder has seen of some more records."""
-        for counts, more in ((self.schemas, observed.schemas), (self.extra, observed.extra)):
+        seen = (
+            (self.schemas, observed.schemas),
+            (self.extra, observed.extra),
+            (self.refused, observed.refused),
+            (self.unmade, observed.unmade),
+        )
+        for counts, more in seen:
             for name, times in more.items():
                 counts[name] = counts.get(name, 0) + times
         self.unresolved = sorted({*self.unresolved, *observed.unresolved}, key=str)

@@ -42,7 +42,8 @@ _Key = TypeVar("_Key", str, int)
 class IngestWork:
     """A plan and what to do with its records; `keep` as in `IngestTask`, `schemas` as far as they are known.
 
-    Tables that are `stopped` take no record, each for its reason: all of theirs go to quarantine.
+    Tables that are `stopped` take no record, each for its reason: all of theirs go to quarantine. So do records that
+    name an `unmakeable` one.
     """
 
     plan: IngestPlan
@@ -53,6 +54,7 @@ class IngestWork:
     keep: bool = True
     schemas: RegistrySchemas | None = None
     stopped: Mapping[str, str] = field(default_factory=dict[str, str])
+    unmakeable: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: IngestWork, *, min_partitions: int) -> WriteResult:
@@ -109,7 +111,7 @@ def make_task(work: IngestWork, beyond: set[str]) -> IngestTask:
         name: pa.schema([]) if name in work.stopped else record_schema(tables[name], work.bases[name])
         for name in stream.tables
     }
-    decoder = stream_decoder(stream, declarations, schemas, work.schemas, work.stopped)
+    decoder = stream_decoder(stream, declarations, schemas, work.schemas, work.stopped, work.unmakeable)
     return IngestTask(
         topics=work.plan.topic.numbers,
         run_id=work.attempt.run_id,
@@ -180,6 +182,8 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
     arrivals: dict[int, int] = {}
     schemas: dict[str, int] = {}
     extra: dict[str, int] = {}
+    refused: dict[str, int] = {}
+    unmade: dict[str, int] = {}
     received: dict[int, list[Stretch]] = {}
     read, size = 0, 0
     for report in reports:
@@ -190,6 +194,8 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
         _count(arrivals, report.arrivals)
         _count(schemas, report.schemas)
         _count(extra, report.extra)
+        _count(refused, report.refused)
+        _count(unmade, report.unmade)
         for table, of_table in report.wanted.items():
             wanted.setdefault(table, Wanted()).merge(of_table)
         for partition, stretches in report.received.items():
@@ -242,6 +248,8 @@ def add_up(work: IngestWork, beyond: set[str], reports: Sequence[TaskReport]) ->
         arrivals=arrivals,
         schemas=schemas,
         extra=most_frequent(extra),
+        refused=refused,
+        unmade=unmade,
         unresolved=frozenset(schema for report in reports for schema in report.unresolved),
         wanted=wanted,
         received=received,

@@ -5,8 +5,9 @@ stream has, each record is fetched and decoded once.
 """
 
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,12 @@ class IngestTask:
     def judge(self, records: pa.RecordBatch) -> dict[int, RecordError]:
         """Which records of a batch would go to quarantine, and why; nothing is written."""
         return self.sort(records)[1]
+
+    def unmade(self, records: pa.RecordBatch) -> dict[str, int]:
+        """Tables that records of a batch name, that may be made and are not there yet; nothing is written."""
+        work = _TaskWork(self, self.prefix)
+        list(work.parts(records, {}))
+        return work.report.unmade
 
     def sort(self, records: pa.RecordBatch) -> tuple[list[tuple[str, pa.RecordBatch]], dict[int, RecordError]]:
         """The rows that records of a batch would become, by table, and which would go to quarantine, and why."""
@@ -158,8 +165,10 @@ class _TaskWork:
     ) -> Iterator[tuple[str, npt.NDArray[np.int64] | None, pa.RecordBatch]]:
         """Table, the input rows that it gets (None: all of them), and their columns."""
         for table, rows, columns in self._values(records, errors):
-            whole = self.task.columns.get(table)
-            yield table, *((rows, columns) if whole is None else whole.complete(records, rows, columns, errors))
+            whole, before = self.task.columns.get(table), len(errors)
+            part = (rows, columns) if whole is None else whole.complete(records, rows, columns, errors)
+            self._refuse(table, len(errors) - before)
+            yield table, *part
 
     def _values(
         self, records: pa.RecordBatch, errors: dict[int, RecordError]
@@ -172,7 +181,9 @@ class _TaskWork:
             return
         if isinstance(decoder, RoutedDecoder | RoutedRecords | ChangeDecoder):
             routed = self._routed(decoder, records)
-            self.report.note(routed.observed)
+            self.report.note(replace(routed.observed, refused=Counter()))
+            for route, times in routed.observed.refused.items():
+                self._refuse(self.task.tables[route], times)
             errors.update(routed.errors)
             for route, part in routed.parts.items():
                 whole = len(part.rows) == records.num_rows
@@ -190,6 +201,11 @@ class _TaskWork:
         # Of a batch without columns Arrow can take nothing: all that its rows have are parts of the record.
         batch = decoded.batch.take(pa.array(accepted)) if decoded.batch.num_columns else decoded.batch
         yield self.task.tables[""], accepted, batch
+
+    def _refuse(self, table: str, times: int) -> None:
+        """Count records that a table would not take."""
+        if times:
+            self.report.refused[table] = self.report.refused.get(table, 0) + times
 
     def _routed(self, decoder: RoutedDecoder | RoutedRecords | ChangeDecoder, records: pa.RecordBatch) -> Routed:
         values = records.column("value")
@@ -216,6 +232,7 @@ class _TaskWork:
         broken = rules.judge(columns)
         if broken:
             keep = np.delete(np.arange(columns.num_rows), list(broken))
+            self._refuse(table, len(broken))
             for row, error in broken.items():
                 errors[row if rows is None else int(rows[row])] = error
             columns = columns.take(pa.array(keep))

@@ -15,10 +15,10 @@ from lakehouse.declarations import Declarations, Stream, ToTable, apply, plan, q
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.base import read_bases
-from lakehouse.steps.ingest.applied_tables import require_applied
 from lakehouse.steps.ingest.repair import adoption as module
 from lakehouse.steps.ingest.repair.adoption import Adoption, RowsOfOtherTopics, adopt, find_adoption
 from lakehouse.steps.ingest.repair.go_on import GoOn, GoOnFrom
+from lakehouse.steps.ingest.routes.applied_tables import require_applied
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.steps.ingest.in_process import InProcess

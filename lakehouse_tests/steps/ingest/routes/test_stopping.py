@@ -5,22 +5,34 @@ from pathlib import Path
 import pyspark.sql.types as T  # noqa: N812
 import pytest
 
-from lakehouse.declarations import Declarations, Evolution, Table, WouldLoseData, apply, plan
+from lakehouse.declarations import (
+    ByField,
+    Declarations,
+    Evolution,
+    Stream,
+    Table,
+    WouldLoseData,
+    apply,
+    plan,
+)
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.seals.base import read_bases
-from lakehouse.steps.ingest.evolve.stopping import declared_digest, require_applied_or_stop
+from lakehouse.steps.ingest.routes.stopping import declared_digest, require_applied_or_stop
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import sql_settings
 
 STOPS = Evolution(otherwise="stop_table")
 
 
-def stopped(folder: Path, declared: Table) -> dict[str, str]:
+def stopped(folder: Path, declared: Table, *others: str) -> dict[str, str]:
     folder.mkdir()
     catalog = open_catalog(sql_settings(folder))
     apply(plan(declare({"id": T.StringType()}), catalog), catalog)
     declarations = Declarations({declared.name: declared}, {}, {})
-    return require_applied_or_stop(declarations, read_bases(catalog, [declared.name]))
+    route = ByField("kind", {name: name for name in (declared.name, *others)})
+    stream = Stream(name="things", topic="t", route=route)
+    differences = require_applied_or_stop(stream, declarations, read_bases(catalog, [declared.name]))
+    return {name: str(difference) for name, difference in differences.items()}
 
 
 def test_only_a_table_that_may_stop_does(tmp_path: Path) -> None:

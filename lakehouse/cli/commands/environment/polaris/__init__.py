@@ -1,0 +1,1 @@
+"""`lakehouse polaris`: a Polaris server as it is declared in `conf/polaris/`."""

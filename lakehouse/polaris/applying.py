@@ -1,0 +1,76 @@
+"""Makes a server as it is declared: each change in its order, each secret kept before the next request is sent."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from lakehouse.errors import LakehouseError
+from lakehouse.polaris.credentials_file import CredentialsFile
+from lakehouse.polaris.management import PolarisApi
+from lakehouse.polaris.plan import PolarisChange, PolarisPlan
+
+
+class PolarisNotApplied(LakehouseError):
+    """Nothing, or not all, was done."""
+
+
+class _Login(msgspec.Struct, rename="camel"):
+    client_id: str
+    client_secret: str
+
+
+class LoginAnswer(msgspec.Struct):
+    """What Polaris answers to whoever makes a principal, or rotates its credentials: the only time it tells them."""
+
+    credentials: _Login
+
+    @property
+    def credential(self) -> str:
+        """As a catalog's file wants it."""
+        return f"{self.credentials.client_id}:{self.credentials.client_secret}"
+
+
+def file_for(plan: PolarisPlan, secrets: Path | None) -> CredentialsFile | None:
+    """The file that the credentials of new principals go to; None if there are none.
+
+    Raises:
+        PolarisNotApplied: there are some, and no file is named.
+        CredentialsNotKept: it cannot be used.
+    """
+    new = [change.principal for change in plan.changes if change.principal]
+    if new and secrets is None:
+        raise PolarisNotApplied(
+            f"{', '.join(new)}: Polaris tells the credentials of a new principal once, and no file is named.",
+            remedy="name one with --secrets FILE: it is made with mode 600",
+        )
+    return CredentialsFile(secrets, new) if new and secrets is not None else None
+
+
+def apply_polaris(
+    api: PolarisApi,
+    plan: PolarisPlan,
+    secrets: CredentialsFile | None,
+    done: Callable[[PolarisChange], None] = lambda _: None,
+) -> None:
+    """Make all changes of a plan.
+
+    Args:
+        api: the server, as a principal that may manage.
+        plan: made of what is there now.
+        secrets: where credentials of new principals go.
+        done: told of each change that was made.
+
+    Raises:
+        PolarisNotApplied: the plan has what Polaris lets nobody change; nothing was done.
+        PolarisRefused: a change was refused; those before it are made, and a new plan has the rest.
+    """
+    if plan.refused:
+        raise PolarisNotApplied(f"{plan.refused[0].problem}; nothing was changed.", remedy=plan.refused[0].remedy)
+    for change in plan.changes:
+        if change.principal:
+            assert secrets is not None
+            secrets.keep(change.principal, api.ask(change.request, LoginAnswer).credential)
+        else:
+            api.tell(change.request)
+        done(change)

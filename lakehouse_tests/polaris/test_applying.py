@@ -1,0 +1,111 @@
+"""A plan is carried out once, in its order; a second one finds nothing, and a secret is never told elsewhere."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lakehouse.polaris import (
+    CredentialsFile,
+    CredentialsNotKept,
+    PolarisApi,
+    PolarisNotApplied,
+    PolarisPlan,
+    PolarisRefused,
+    PolarisServer,
+    apply_polaris,
+    plan_polaris,
+    survey,
+    wanted,
+)
+from lakehouse.polaris.applying import file_for
+from lakehouse_tests.polaris.played_server import PlayedPolaris
+
+
+def planned(api: PolarisApi, server: PolarisServer) -> PolarisPlan:
+    return plan_polaris(wanted(server), survey(api, server))
+
+
+def test_a_second_time_there_is_nothing_to_do(applied: PlayedPolaris, api: PolarisApi, server: PolarisServer) -> None:
+    before = len(applied.writes)
+    again = planned(api, server)
+    apply_polaris(api, again, file_for(again, None))
+    assert not again.drift
+    assert len(applied.writes) == before
+
+
+def test_a_new_principal_needs_a_file_before_anything_is_done(
+    played: PlayedPolaris, api: PolarisApi, server: PolarisServer, tmp_path: Path
+) -> None:
+    plan = planned(api, server)
+    with pytest.raises(PolarisNotApplied, match=r"lake-ingest, .* name one with --secrets FILE"):
+        file_for(plan, None)
+    with pytest.raises(CredentialsNotKept, match="cannot be written"):
+        file_for(plan, tmp_path / "nosuch" / "secrets")
+    assert played.writes == []
+
+
+def test_a_secret_is_kept_before_the_next_request(
+    played: PlayedPolaris, api: PolarisApi, server: PolarisServer, tmp_path: Path
+) -> None:
+    plan, seen = planned(api, server), list[bool]()
+    kept = CredentialsFile(tmp_path / "secrets")
+    apply_polaris(
+        api,
+        plan,
+        kept,
+        lambda change: seen.append(not change.principal or change.principal in CredentialsFile(tmp_path / "secrets")),
+    )
+    assert len(seen) == len(plan.changes)
+    assert all(seen)
+    for name, (client, secrets) in played.secrets.items():
+        if name != "root":
+            assert kept.credential(name) == f"{client}:{secrets[0]}"
+    assert not [
+        change for change in plan.changes for _, secrets in played.secrets.values() if secrets[0] in str(change)
+    ]
+
+
+def test_where_something_is_refused_nothing_is_done(
+    applied: PlayedPolaris, declare: Callable[..., PolarisServer]
+) -> None:
+    server = declare(("external_id: acme-lake", "external_id: other"))
+    api = PolarisApi(server)
+    applied.catalog_roles["lake_aws"]["reader"].clear()
+    before = len(applied.writes)
+    with pytest.raises(PolarisNotApplied, match="externalId is acme-lake and should be other"):
+        apply_polaris(api, planned(api, server), None)
+    assert len(applied.writes) == before
+
+
+def test_somebody_was_quicker(applied: PlayedPolaris, api: PolarisApi, server: PolarisServer) -> None:
+    applied.catalogs["lake_aws"]["storageConfigInfo"]["region"] = "us-east-1"
+    plan = planned(api, server)
+    applied.catalogs["lake_aws"]["entityVersion"] += 1
+    with pytest.raises(PolarisRefused, match=r"409 CommitConflictException.*Remedy: somebody else changes it"):
+        apply_polaris(api, plan, None)
+    again = planned(api, server)
+    apply_polaris(api, again, None)
+    assert applied.catalogs["lake_aws"]["storageConfigInfo"]["region"] == "eu-central-1"
+
+
+def test_what_stopped_half_way_goes_on(
+    played: PlayedPolaris, api: PolarisApi, server: PolarisServer, tmp_path: Path
+) -> None:
+    class Stopped(Exception):
+        pass
+
+    made: list[object] = []
+
+    def stop(change: object) -> None:
+        made.append(change)
+        if len(made) == 20:
+            raise Stopped
+
+    kept = CredentialsFile(tmp_path / "secrets")
+    with pytest.raises(Stopped):
+        apply_polaris(api, planned(api, server), kept, stop)
+    rest = planned(api, server)
+    assert rest.changes
+    apply_polaris(api, rest, kept)
+    assert not planned(api, server).drift
