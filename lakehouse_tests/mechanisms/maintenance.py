@@ -112,6 +112,13 @@ MAINTENANCE = (
         guard="steps/maintenance/verify/test_foreign_rewrites.py::test_a_file_that_was_written_anew_is_as_it_is_listed",
     ),
     Mechanism(
+        name="claims about a manifest",
+        promise="P5: A list claims other partitions than a manifest has, so that readers leave out all of its files.",
+        keeps="lakehouse.iceberg.claims.listed:false_line",
+        lets_pass=gives(""),
+        guard="iceberg/claims/test_listed.py::test_a_rewrite_that_lists_a_manifest_otherwise",
+    ),
+    Mechanism(
         name="digest of rows",
         promise="P5: Rows that were changed, and not lost, have the same digest.",
         keeps="lakehouse.iceberg.content_hash.row_hash:digest_of",

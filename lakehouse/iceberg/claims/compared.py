@@ -43,11 +43,18 @@ def differing_claim(before: DataFile, after: DataFile) -> str:
         earlier, later = _columns(before, attribute), _columns(after, attribute)
         if fields := sorted(field for field in earlier.keys() & later.keys() if earlier[field] != later[field]):
             return f"another {words} of field {fields[0]}"
-    return ""
+    return "other places to split it at" if _is_split_otherwise(before, after) else ""
+
+
+def _is_split_otherwise(before: DataFile, after: DataFile) -> bool:
+    earlier, later = before.split_offsets, after.split_offsets
+    return bool(earlier and later) and list(earlier or ()) != list(later or ())
 
 
 def adds_claims(before: DataFile, after: DataFile) -> bool:
-    """Whether an entry claims of a column what the one before it left open."""
+    """Whether an entry claims what the one before it left open: of a column, or where to split the file."""
+    if after.split_offsets and not before.split_offsets:
+        return True
     return any(_columns(after, attribute).keys() - _columns(before, attribute).keys() for attribute in _BY_COLUMN)
 
 

@@ -86,6 +86,8 @@ def contradiction(file: DataFile, parquet: pq.ParquetFile, schema: Schema, spec:
     rows = parquet.metadata.num_rows
     if rows != file.record_count:
         return f"holds {rows:,} rows, and {file.record_count:,} are counted in it"
+    if _misses_row_groups(file, parquet.metadata):
+        return "is listed with places to split it at that leave out rows"
     columns = footer_columns(parquet, schema)
     for field_id, column in columns.items():
         if wrong := _wrong_column(file, rows, column, field_id, schema.find_type(field_id)):
@@ -95,6 +97,23 @@ def contradiction(file: DataFile, parquet: pq.ParquetFile, schema: Schema, spec:
         if source is not None and _wrong_partition(file.partition[index], field, source, rows, schema):
             return f"is listed in another partition than its values of {schema.find_column_name(field.source_id)} are"
     return ""
+
+
+def _misses_row_groups(file: DataFile, metadata: pq.FileMetaData) -> bool:
+    """Whether a reader that splits a file as it is told, as Spark does, comes by all of its rows once.
+
+    It reads from the first place to the second, and so on, to the end: what lies before the first, nobody reads.
+    """
+    places = list(file.split_offsets or ())
+    if not places or places[-1] >= file.file_size_in_bytes or not metadata.num_row_groups:
+        return False  # nobody goes by them
+    return places != sorted(set(places)) or places[0] > _begin(metadata.row_group(0))
+
+
+def _begin(group: pq.RowGroupMetaData) -> int:
+    first = group.column(0)
+    offsets = (first.dictionary_page_offset if first.has_dictionary_page else None, first.data_page_offset)
+    return min(offset for offset in offsets if offset is not None)
 
 
 def footer_columns(parquet: pq.ParquetFile, schema: Schema) -> Mapping[int, ColumnFooter]:
@@ -170,13 +189,15 @@ def _wrong_column(file: DataFile, rows: int, column: ColumnFooter, field_id: int
         return "null count"
     if nans and column.low is not None and column.low == column.low and nans + (nulls or 0) >= rows:
         return "NaN count"  # a footer's bounds are of values that are none
-    lower, upper = (_decoded(kind, (claims or {}).get(field_id)) for claims in (file.lower_bounds, file.upper_bounds))
+    lower, upper = (
+        decoded_bound(kind, (claims or {}).get(field_id)) for claims in (file.lower_bounds, file.upper_bounds)
+    )
     if lower is not None and column.low is not None and _less(column.low, lower):
         return "lower bound"
     return "upper bound" if upper is not None and column.high is not None and _less(upper, column.high) else ""
 
 
-def _decoded(kind: PrimitiveType, bound: bytes | None) -> Any:
+def decoded_bound(kind: PrimitiveType, bound: bytes | None) -> Any:
     """A bound as Iceberg has it in memory, texts as bytes; None where it cannot be read."""
     if bound is None or isinstance(kind, StringType | BinaryType):
         return bound
@@ -212,7 +233,12 @@ def _wrong_partition(value: Any, field: PartitionField, column: ColumnFooter, ro
     kind = schema.find_type(field.source_id)
     transform = field.transform.transform(kind)
     ends = [end.decode() if isinstance(kind, StringType) else end for end in (column.low, column.high)]
-    return any(transform(end) != value for end in ends)
+    return any(_is_another(transform(end), value) for end in ends)
+
+
+def _is_another(first: Any, second: Any) -> bool:
+    both_nan = first != first and second != second  # noqa: PLR0124 - NaN alone is not equal to itself
+    return bool(first != second) and not both_nan
 
 
 def _is_long(value: Any) -> bool:

@@ -1,5 +1,6 @@
 """Putting a backup in the place of an empty lakehouse: files first, the catalog last."""
 
+import filecmp
 import shutil
 from pathlib import Path
 
@@ -17,8 +18,8 @@ def restore(settings: CatalogSettings, folder: Path) -> Contents:
     The backup stays as it is. A restore that was interrupted before the catalog was there is begun anew.
 
     Raises:
-        BackupError: it is no whole backup, it was taken at another place, or there is a lakehouse already, or a
-            part of one.
+        BackupError: it is no whole backup, it was taken at another place, or there is a lakehouse already, a part of
+            one, or a file of one that was changed since.
     """
     places, contents = places_of(settings), _contents(folder)
     if contents.warehouse != settings.warehouse:
@@ -46,6 +47,12 @@ def restore(settings: CatalogSettings, folder: Path) -> Contents:
             remedy="take another backup, or copy this one again from where it is whole",
         )
     targets = {path: places.warehouse / path.relative_to(folder / WAREHOUSE) for path in files}
+    if other := [target for path, target in targets.items() if target.exists() and not _is_same(path, target)]:
+        raise BackupError(
+            f"{len(other)} files below {places.warehouse} are not those of the backup, the first of them {other[0]}: "
+            "they were cut or changed, and would stay.",
+            remedy=f"move {places.warehouse} away first; nothing was restored",
+        )
     for path, target in targets.items():
         put(path, target)
     make_private(places.database.parent)
@@ -55,6 +62,11 @@ def restore(settings: CatalogSettings, folder: Path) -> Contents:
     partial.replace(places.database)
     sync_files([str(places.database)])
     return contents
+
+
+def _is_same(path: Path, target: Path) -> bool:
+    """Whether a file that is there is the backup's: linked, or a copy with the same bytes."""
+    return path.samefile(target) or filecmp.cmp(path, target, shallow=False)
 
 
 def _companions(database: Path) -> list[Path]:

@@ -2,9 +2,11 @@
 
 A file that is listed twice is read twice. One that is listed with a later sequence number is one that deletes of before
 do not apply to any more (specification, "Scan Planning"). One whose entry claims another partition, bound or count is
-left out by readers who look for what is in it. None of that shows in which files there are.
+left out by readers who look for what is in it. So is a whole manifest by its line in the list. None of that shows in
+which files there are.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,42 +14,50 @@ from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, Manifes
 from pyiceberg.table import Table
 
 from lakehouse.iceberg.claims.compared import adds_claims, differing_claim
+from lakehouse.iceberg.claims.listed import false_line, line_of, listed_again
 from lakehouse.iceberg.entries import is_data, live_entries
-from lakehouse.protocol.commit.replacement import manifests_of
+from lakehouse.iceberg.manifests.entry_reader import manifests_in
 
 _Entries = Mapping[str, Sequence[ManifestEntry]]
 
 
 @dataclass(frozen=True)
 class Relisting:
-    """The entries in which two snapshots differ, by path; a manifest that both have is left out.
+    """The entries in which two snapshots differ, by path; a manifest that both list in the same way is left out.
 
     Args:
         before: of the snapshot that was rewritten.
         after: of the rewrite.
         deletes: whether the snapshot that was rewritten has delete files.
+        listing: how the rewrite lists a manifest otherwise than it is; empty where it lists all as they are.
     """
 
     before: _Entries
     after: _Entries
     deletes: bool
+    listing: str = ""
 
     @classmethod
     def between(cls, table: Table, source: int, head: int) -> "Relisting":
         """From one snapshot to another, both of which are listed."""
-        source_manifests, head_manifests = manifests_of(table, source), manifests_of(table, head)
+        before, after = _manifests(table, source), _manifests(table, head)
+        lines_before, lines_after = _lines_by_path(before), _lines_by_path(after)
+        differing = {path for path, lines in lines_after.items() if lines != lines_before.get(path)}
+        differing |= {path for path in lines_before if path not in lines_after}
+        written = [manifest for manifest in after if manifest.manifest_path in differing]
         return cls(
-            _by_path(table, (m for path, m in source_manifests.items() if path not in head_manifests)),
-            _by_path(table, (m for path, m in head_manifests.items() if path not in source_manifests)),
-            any(manifest.content == ManifestContent.DELETES for manifest in source_manifests.values()),
+            _by_path(table, (manifest for manifest in before if manifest.manifest_path in differing)),
+            _by_path(table, written),
+            any(manifest.content == ManifestContent.DELETES for manifest in before),
+            listed_again(after) or _false_line(table, written),
         )
 
     def difference(self) -> str:
-        """How a file that was not written anew is listed otherwise, in words; empty where readers find the same."""
+        """How what was not written anew is listed otherwise, in words; empty where readers find the same."""
         for path, entries in sorted(self.after.items()):
             if difference := self._difference(entries, self.before.get(path, entries[:1])):
                 return f"{path.rpartition('/')[2]} is listed {difference}"
-        return ""
+        return self.listing
 
     def new_files(self) -> list[DataFile]:
         """The data files that were written anew."""
@@ -75,6 +85,26 @@ class Relisting:
             if all(differences):
                 return f"with {differences[0]}, so that readers may leave its rows out"
         return ""
+
+
+def _manifests(table: Table, snapshot_id: int) -> list[ManifestFile]:
+    snapshot = table.metadata.snapshot_by_id(snapshot_id)
+    return manifests_in(table.io, snapshot.manifest_list) if snapshot else []
+
+
+def _lines_by_path(manifests: Iterable[ManifestFile]) -> Mapping[str, Counter[str]]:
+    """Path of each manifest → what is claimed of it, each time that it is listed."""
+    lines: dict[str, Counter[str]] = {}
+    for manifest in manifests:
+        lines.setdefault(manifest.manifest_path, Counter())[line_of(manifest)] += 1
+    return lines
+
+
+def _false_line(table: Table, manifests: Iterable[ManifestFile]) -> str:
+    for manifest in manifests:
+        if wrong := false_line(table, manifest, list(live_entries(table.io, manifest))):
+            return f"{manifest.manifest_path.rpartition('/')[2]} is listed {wrong}"
+    return ""
 
 
 def _by_path(table: Table, manifests: Iterable[ManifestFile]) -> _Entries:

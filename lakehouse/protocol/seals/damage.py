@@ -16,6 +16,7 @@ from pyiceberg.table import Table
 
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.claims.footer import contradiction
+from lakehouse.iceberg.claims.listed import false_line, line_of, listed_again
 from lakehouse.iceberg.entries import live_entries
 from lakehouse.iceberg.manifests.entry_reader import manifests_in
 from lakehouse.iceberg.names import table_name
@@ -112,7 +113,7 @@ def damages(
         table: as it was loaded.
         snapshot_id: which snapshot; None for a table without any.
         depth: how closely.
-        known: paths that were looked at for another snapshot, and are not looked at again; these are added to them.
+        known: what was looked at for another snapshot, and is not looked at again; more is added to it.
     """
     known = set() if known is None else known
     snapshot = table.metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
@@ -123,13 +124,16 @@ def damages(
         "the list of manifests", snapshot.manifest_list, lambda path: manifests_in(table.io, path)
     )
     files: dict[str, DataFile] = {}
+    if again := listed_again(manifests or ()):
+        inspection.note_list(snapshot.manifest_list, again)
     for manifest in manifests or ():
-        if manifest.manifest_path in known:
+        if (line := line_of(manifest)) in known:
             continue
-        known.add(manifest.manifest_path)
-        entries = inspection.read(
-            "manifest", manifest.manifest_path, lambda _, listing=manifest: list(live_entries(table.io, listing))
-        )
+        known.add(line)
+        path = manifest.manifest_path
+        entries = inspection.read("manifest", path, lambda _, listed=manifest: list(live_entries(table.io, listed)))
+        if wrong := false_line(table, manifest, entries or ()):
+            inspection.note_list(snapshot.manifest_list, f"{path.rpartition('/')[2]} is listed {wrong}")
         files |= {e.data_file.file_path: e.data_file for e in entries or () if e.data_file.file_path not in known}
     known |= files.keys()
     for file in files.values() if depth != "lists" else ():
@@ -172,6 +176,11 @@ class _Inspection:
         except Exception as error:  # noqa: BLE001 - a cut file fails in as many ways as there are places to cut it
             self._add(otherwise, subject, path, f"cannot be read ({_first_line(error)})")
         return None
+
+    def note_list(self, path: str, problem: str) -> None:
+        """A manifest is not as its list says."""
+        reason = f"is wrong: {problem}, so that readers may leave out or double its rows"
+        self._add("misdescribed_file", "the list of manifests", path, reason)
 
     def check_end(self, file: DataFile) -> None:
         """Whether the file is there, is of its kind, and has an end."""

@@ -150,3 +150,15 @@ def test_bounds_of_before_a_column_was_widened(sql_lake: Lake) -> None:
     assert not false_claim(table, [narrow])
     narrow = with_claim(file, "lower_bounds", field, (4).to_bytes(4, "little"))
     assert "a wrong lower bound of column number" in false_claim(table, [narrow])
+
+
+def test_places_to_split_it_at_that_leave_out_rows(sql_lake: Lake) -> None:
+    table, file = written(sql_lake)
+    assert file.split_offsets == [4]
+    middle = file.file_size_in_bytes // 2
+    for wrong in ([middle], [middle, 4], [4, 4]):
+        set_claim(file, "split_offsets", wrong)
+        assert "is listed with places to split it at that leave out rows" in false_claim(table, [file])
+    for sound in ([4], [0, middle], [file.file_size_in_bytes], None):
+        set_claim(file, "split_offsets", sound)
+        assert false_claim(table, [file]) == ""

@@ -58,3 +58,19 @@ def test_what_an_earlier_catalog_has_left_is_not_played_into_the_backup(
     left.unlink()
     restore(sql_lake.settings, backup)
     assert sql_lake.rows(f"{sql_lake.namespace}.a") == [1]
+
+
+def test_a_file_that_was_cut_does_not_stay(sql_lake: Lake, backup: Path, tmp_path: Path) -> None:
+    """The catalog is lost, and not all of the warehouse is as it was."""
+    sql_lake.catalog.close()
+    (tmp_path / "catalog.db").rename(tmp_path / "lost.db")
+    (file,) = (tmp_path / "warehouse").rglob("*.parquet")
+    whole = file.read_bytes()
+    file.unlink()  # the backup's is the same one
+    file.write_bytes(whole[:-9])
+    with pytest.raises(BackupError, match=rf"1 files below .* are not those of the backup, .*{file.name}.*away first"):
+        restore(sql_lake.settings, backup)
+    assert not (tmp_path / "catalog.db").exists()
+    file.write_bytes(whole)  # such as a restore leaves that was interrupted
+    restore(sql_lake.settings, backup)
+    assert sql_lake.rows(f"{sql_lake.namespace}.a") == [1]

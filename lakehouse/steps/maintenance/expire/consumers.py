@@ -75,6 +75,12 @@ def consumers_of(catalog: LakeCatalog, declarations: Declarations, name: str) ->
     return tuple(sorted(_consumers(catalog, declarations, name), key=lambda consumer: consumer.name))
 
 
+def readers_of(declarations: Declarations, name: str) -> frozenset[str]:
+    """Who is declared to read a table in ranges, whether or not it has a table yet."""
+    mirrors = (tables.mirror.name for tables in _mirrors(declarations, name))
+    return frozenset((*mirrors, *(derived.name for derived in _followers(declarations, name))))
+
+
 def begun_with(catalog: LakeCatalog, declarations: Declarations, table: Table) -> dict[str, int]:
     """Mirror → the snapshot of a table with which it began, by its seal: its proof and its rebuild read that one.
 

@@ -12,6 +12,7 @@ from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.table.update import AssertTableUUID
+from pyiceberg.typedef import Identifier
 
 from lakehouse.declarations import Declarations, Mirror, Release, Stream
 from lakehouse.engines.kafka.statement import KafkaStatement
@@ -158,7 +159,7 @@ def carry_out(catalog: LakeCatalog, declared: Declarations, move: Move) -> None:
             others = require_sources(catalog, declared, move.point)
             if move.direction == "rollback":
                 others += require_readers(catalog, declared, tables, move.point)
-            catalog.commit_tables([*_changes(move), *_apart_from(move, others)])
+            catalog.commit_tables(_together([*_changes(move), *others]))
         except (CommitFailedException, NoSuchTableError) as error:
             last = error
             pause(OTHERS_FIRST)
@@ -180,12 +181,16 @@ def _changes(move: Move) -> Iterator[TableChange]:
         yield TableChange(identifier_of(name), requirements, updates)
 
 
-def _apart_from(move: Move, others: Iterable[TableChange]) -> list[TableChange]:
-    """Those of other tables, each once."""
-    moved = {identifier_of(name) for name in move.point.snapshots}
-    return [
-        change for change in {change.identifier: change for change in others}.values() if change.identifier not in moved
-    ]
+def _together(changes: Iterable[TableChange]) -> list[TableChange]:
+    """One change of each table, with all that is required of it."""
+    merged: dict[Identifier, TableChange] = {}
+    for change in changes:
+        known = merged.setdefault(change.identifier, TableChange(change.identifier, (), ()))
+        more = tuple(requirement for requirement in change.requirements if requirement not in known.requirements)
+        merged[change.identifier] = replace(
+            known, requirements=known.requirements + more, updates=known.updates + change.updates
+        )
+    return list(merged.values())
 
 
 def _chosen(tables: Mapping[str, Table], known: Sequence[SealedPoint], direction: Direction, run: str) -> SealedPoint:

@@ -7,18 +7,18 @@ from pyiceberg.table import Table
 from pyiceberg.table.update import AssertTableUUID
 
 from lakehouse.declarations import Declarations, Stream
-from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.engines.kafka.statement import NO_TABLES, KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.proofs.lineage.sealed import made
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is
 from lakehouse.protocol.errors import SealBroken
-from lakehouse.protocol.leases.lease import held_leases
+from lakehouse.protocol.leases.lease import held_leases, lease_tag
 from lakehouse.protocol.seals.history import MAIN, Sealed, ancestry, head_of, last_seal
 from lakehouse.steps.cdc.statement import MirrorStatement
 from lakehouse.steps.ingest.plan import lost_ranges, require_same_log
 from lakehouse.steps.ingest.refusals import IngestRefused, shown
-from lakehouse.steps.maintenance.expire.consumers import consumers_of
+from lakehouse.steps.maintenance.expire.consumers import consumers_of, readers_of
 from lakehouse.steps.maintenance.rollback.points import RollbackRefused, SealedPoint
 
 
@@ -28,6 +28,10 @@ class RecordsGone(RollbackRefused):
 
 class ReaderCutOff(RollbackRefused):
     """Somebody has read what would be taken back."""
+
+
+class RowsStay(RollbackRefused):
+    """A table that goes not back with the others has rows of what they would read again."""
 
 
 class SourceGone(RollbackRefused):
@@ -47,11 +51,13 @@ def require_promises(
         ReaderCutOff: a mirror, an incremental table or the holder of a lease has read what would be taken back.
         SourceGone: a mirror or an incremental table could not read on from that point.
         RecordsGone: a stream would have to read again what its topic does not have any more.
+        RowsStay: a table that has left the stream has rows of what would be read again.
     """
     require_readers(catalog, declared, tables, point)
     require_sources(catalog, declared, point)
     writer = declared.writer(next(iter(point.snapshots)))
     if isinstance(writer, Stream):
+        _require_none_stay(catalog, writer, tables, point)
         _require_records(writer, tables, point, read_topic)
 
 
@@ -63,8 +69,14 @@ def require_readers(
     Raises:
         ReaderCutOff: a mirror, an incremental table or the holder of a lease has read it.
     """
-    readers = {consumer.name for name in point.snapshots for consumer in consumers_of(catalog, declared, name)}
-    stays = _as_now(catalog, readers)  # before they are asked how far they have come
+    readers = {name: readers_of(declared, name) for name in point.snapshots}
+    stays = _as_now(catalog, set[str]().union(*readers.values()))  # before they are asked how far they have come
+    there = {change.identifier for change in stays}
+    for name, declared_readers in readers.items():
+        # Who has no table yet takes a lease before it reads, or with what it publishes first.
+        absent = [lease_tag(reader) for reader in sorted(declared_readers) if identifier_of(reader) not in there]
+        as_loaded = tuple(ref_is(tag, head_of(tables[name], tag)) for tag in absent)
+        stays.append(TableChange(identifier_of(name), as_loaded, ()))
     for name, target in point.snapshots.items():
         if cut_off := sorted(_cut_off(catalog, declared, tables[name], target)):
             raise ReaderCutOff(
@@ -184,6 +196,25 @@ def _require_records(
             f"Stream {stream.name}: the log of topic {topic.topic} does not have any more what would have to be read "
             f"again: {shown(lost)}.",
             remedy="go back to a later run; to give up rows that are there, take them over with `lakehouse adopt`",
+        )
+
+
+def _require_none_stay(catalog: LakeCatalog, stream: Stream, tables: Mapping[str, Table], point: SealedPoint) -> None:
+    """What a table of former times has got since the point would be read again, and land in another one as well."""
+    before = next((s.expected for sealed in point.seals.values() if (s := _statement(sealed)) is not None), {})
+    moving = {*stream.tables, stream.quarantine_table, *NO_TABLES}
+    newest = [statement for table in tables.values() if (statement := _newest(table)) is not None]
+    since = {
+        name
+        for statement in newest
+        for name, rows in statement.expected.items()
+        if name not in moving and rows != before.get(name, {})
+    }
+    if stay := sorted(name for name in since if (table := _loaded(catalog, name)) is not None and head_of(table)):
+        raise RowsStay(
+            f"Stream {stream.name}: {', '.join(stay)} has left the stream and stays as it is, with rows of what would "
+            "be read again: they would be there twice.",
+            remedy="go back to a later run; or declare the stream with it, roll back, and take it out again",
         )
 
 

@@ -9,8 +9,10 @@ from typing import NoReturn
 
 import pytest
 
+from lakehouse.declarations import apply, plan
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import TableChange, open_catalog
+from lakehouse.protocol.leases.lease import release_lease
 from lakehouse.protocol.leases.source import SourceSetBack, still_in_main
 from lakehouse.protocol.seals.load_group import load_together
 from lakehouse.steps.maintenance.expire.consumers import can_plan
@@ -18,7 +20,7 @@ from lakehouse.steps.maintenance.rollback.move import MainMovedMeanwhile, Move, 
 from lakehouse.steps.maintenance.rollback.points import Direction, points
 from lakehouse.steps.maintenance.rollback.promises import ReaderCutOff, SourceGone
 from lakehouse_tests.fixtures.lakes import Lake, sql_settings
-from lakehouse_tests.steps.maintenance.house import LOG, MIRROR, House
+from lakehouse_tests.steps.maintenance.house import COPY, LOG, MIRROR, House
 
 
 class Rolling:
@@ -85,6 +87,29 @@ def test_who_reads_on_at_the_last_moment_is_not_cut_off(
     with pytest.raises(ReaderCutOff):
         rolling.carry_out(move)
     assert house.head == rolling.seals[2]
+
+
+@pytest.mark.parametrize("reads", [House.mirror, House.copy], ids=["mirror", "copy"])
+def test_who_has_no_table_yet_and_begins_at_the_last_moment_is_not_cut_off(
+    rolling: Rolling, reads: Callable[[House, int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house, catalog = rolling.house, rolling.house.catalog
+    names = [*(table.name for table in house.declarations.mirrors[MIRROR].tables), COPY]
+    for name in names:
+        catalog.drop_table(name)
+    release_lease(catalog, house.log.name(), MIRROR)
+
+    def begins() -> None:
+        for name in names:
+            apply(plan(house.declarations.tables[name], catalog), catalog)
+        reads(house, rolling.seals[2])
+
+    move = rolling.find()
+    rolling.before_commits(monkeypatch, begins)
+    with pytest.raises(ReaderCutOff):
+        rolling.carry_out(move)
+    assert house.head == rolling.seals[2]
+    assert can_plan(catalog, house.declarations, LOG) == ()
 
 
 def test_readers_that_stay_behind_the_point_are_no_hindrance(rolling: Rolling, monkeypatch: pytest.MonkeyPatch) -> None:
