@@ -74,16 +74,16 @@ def polaris_checks(server: str, names: DagsterNames = DEFAULT_NAMES) -> dg.Asset
 def _as_declared(lake: Lake, name: str) -> tuple[bool, str, dict[str, dg.MetadataValue]]:
     server = load_polaris(lake.settings.conf, name)
     plan = plan_polaris(wanted(server), survey(PolarisApi(server), server))
-    told = [*(refusal.problem for refusal in plan.refused), *map(str, plan.changes)]
+    lines = [*(refusal.problem for refusal in plan.refused), *map(str, plan.changes)]
     metadata: dict[str, dg.MetadataValue] = {
-        "differences": dg.MetadataValue.int(len(told)),
+        "differences": dg.MetadataValue.int(len(lines)),
         "not_declared": dg.MetadataValue.text(", ".join(plan.others) or "nothing"),
     }
-    if not told:
+    if not lines:
         return True, "It is as declared.", metadata
-    metadata["which"] = dg.MetadataValue.text("\n".join(told[:_MOST]))
-    count = quantity(len(told), "difference")
-    return False, f"{count}: {told[0].splitlines()[0]} … Remedy: `lakehouse polaris apply {name}`.", metadata
+    metadata["which"] = dg.MetadataValue.text("\n".join(lines[:_MOST]))
+    count = quantity(len(lines), "difference")
+    return False, f"{count}: {lines[0].splitlines()[0]} … Remedy: `lakehouse polaris apply {name}`.", metadata
 
 
 def _well(lake: Lake, name: str) -> tuple[bool, str, dict[str, dg.MetadataValue]]:
@@ -93,5 +93,5 @@ def _well(lake: Lake, name: str) -> tuple[bool, str, dict[str, dg.MetadataValue]
     metadata: dict[str, dg.MetadataValue] = {
         finding.check: dg.MetadataValue.text(f"{finding.state}: {finding.message}") for finding in findings
     }
-    told = " ".join(f"{finding.message} Remedy: {finding.remedy}." for finding in wrong)
-    return not wrong, told or "Nothing is wrong.", metadata
+    lines = " ".join(f"{finding.message} Remedy: {finding.remedy}." for finding in wrong)
+    return not wrong, lines or "Nothing is wrong.", metadata

@@ -253,12 +253,12 @@ def test_nothing_that_a_running_step_shows_holds_a_secret(company: SecuredBroker
     )
     (out / "logs").write_bytes(ran.stdout + ran.stderr)
     assert ran.returncode == 0, ran.stderr[-3000:].decode()
-    told = json.loads(ran.stdout.splitlines()[-1])
-    assert told["success"], ran.stderr[-3000:].decode()
-    assert told["payloads"] > 0
+    report = json.loads(ran.stdout.splitlines()[-1])
+    assert report["success"], ran.stderr[-3000:].decode()
+    assert report["payloads"] > 0
     files = {str(file.relative_to(out)): file.read_bytes() for file in out.rglob("*") if file.is_file()}
-    seen = {name.split("/")[0] for name in files}
-    assert {"pages", "arguments", "log", "logs", "events", "payloads"} <= seen
+    kinds = {name.split("/")[0] for name in files}
+    assert {"pages", "arguments", "log", "logs", "events", "payloads"} <= kinds
     assert any(name.startswith("pages/SQL_execution") for name in files)
     assert any(b"spark.sql.catalog.lake.credential" in content for content in files.values()), "it would be shown"
     payloads = files.pop("payloads")

@@ -41,7 +41,7 @@ def run(tmp_path: Path, declare: Callable[..., PolarisServer]) -> Run:
         job = defs.resolve_implicit_global_asset_job_def()
         with dg.DagsterInstance.ephemeral() as instance:
             result = job.execute_in_process(instance=instance)
-            return {one.check_name: one for one in result.get_asset_check_evaluations()}
+            return {verdict.check_name: verdict for verdict in result.get_asset_check_evaluations()}
 
     return run
 
@@ -57,7 +57,7 @@ def test_drift_is_told_and_left_as_it_is(
 ) -> None:
     apply(tmp_path, declare)
     well = run()
-    assert {name: one.passed for name, one in well.items()} == {AS_DECLARED: True, WELL: True}
+    assert {name: verdict.passed for name, verdict in well.items()} == {AS_DECLARED: True, WELL: True}
     played.catalog_roles["lake_aws"]["reader"].append({"type": "catalog", "privilege": "CATALOG_MANAGE_CONTENT"})
     played.principals["bob"] = {"name": "bob"}
     before = len(played.writes)
@@ -70,18 +70,18 @@ def test_drift_is_told_and_left_as_it_is(
     )
     assert drift.metadata["not_declared"].value == "principal bob"
     assert len(played.writes) == before
-    assert not [secret for secret in secrets_of(played) for one in well.values() if secret in str(one)]
+    assert not [secret for secret in secrets_of(played) for verdict in well.values() if secret in str(verdict)]
 
 
 def test_a_server_that_does_not_let_us_in_fails_both(run: Run, played: PlayedPolaris) -> None:
     played.secrets.clear()
     failed = run()
-    assert {one.passed for one in failed.values()} == {False}
+    assert {verdict.passed for verdict in failed.values()} == {False}
     assert "gives no token for the credential" in str(failed[WELL].description)
 
 
 def test_what_is_wrong_is_told_with_its_remedy(run: Run, played: PlayedPolaris) -> None:
     played.health = {"status": "DOWN"}
-    told = run()[WELL]
-    assert not told.passed
-    assert "says DOWN: no part by name. Remedy: see the log of Polaris." in str(told.description)
+    verdict = run()[WELL]
+    assert not verdict.passed
+    assert "says DOWN: no part by name. Remedy: see the log of Polaris." in str(verdict.description)
