@@ -105,4 +105,4 @@ def catalog_of(context: Context) -> "LakeCatalog":
     from lakehouse.protocol.catalog import open_catalog  # a verb without a catalog does not import one
 
     context.settings.state.make()
-    return open_catalog(context.settings.catalog)
+    return open_catalog(context.settings.catalog, context.settings.other_catalogs)

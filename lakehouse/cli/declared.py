@@ -41,7 +41,8 @@ def declarations_of(context: Context) -> Declarations:
 
     What does not load is told, each in a line, and left out.
     """
-    declarations = load_sound(context.settings.declarations, demo=context.settings.demo)
+    settings = context.settings
+    declarations = load_sound(settings.declarations, demo=settings.demo, catalogs=settings.other_catalogs)
     for broken in declarations.broken:
         stopped = f" It stops {', '.join(broken.tables)}." if broken.tables else ""
         context.warn_once(f"DOES NOT LOAD: {broken}{stopped}")

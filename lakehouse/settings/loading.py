@@ -7,6 +7,7 @@ from typing import cast
 
 from pydantic import BaseModel
 
+from lakehouse.settings.catalogs.others import other_catalogs
 from lakehouse.settings.document import Document, read_document, read_yaml
 from lakehouse.settings.environment import (
     SHORT,
@@ -31,13 +32,23 @@ from lakehouse.settings.models import (
 from lakehouse.settings.models.validated import validated
 from lakehouse.settings.packages import PREFIX, package_folder
 from lakehouse.settings.parameters import problem_of
-from lakehouse.settings.secret_places import substituted, without_secret
 from lakehouse.settings.shipped import SELECTION, default_conf
 from lakehouse.settings.state import StateFolder
+from lakehouse.settings.written import substituted, without_secret
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
-_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", "polaris", *_SECTIONS}
+_SELECTION_KEYS = {
+    *_FOLDERS,
+    "other_catalogs",
+    "home",
+    "timezone",
+    "declarations",
+    "demo",
+    "jars",
+    "polaris",
+    *_SECTIONS,
+}
 _MODELS: dict[str, type[BaseModel]] = {
     name: field.annotation
     for name, field in Settings.model_fields.items()
@@ -89,6 +100,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         platform=validated(Platform, parts["platform"], name=chosen.text("platform", "local")),
         catalog=validated(CatalogSettings, parts["catalog"]),
         kafka=validated(KafkaSettings, parts["kafka"]),
+        other_catalogs=other_catalogs(folder / _FOLDERS["catalog"], chosen, home),
         ingest=validated(IngestSettings, chosen.section("ingest")),
         maintenance=validated(MaintenanceSettings, chosen.section("maintenance")),
         automation=validated(AutomationSettings, chosen.section("automation")),
