@@ -32,9 +32,9 @@ from lakehouse.settings.models import (
 from lakehouse.settings.models.validated import validated
 from lakehouse.settings.packages import PREFIX, package_folder
 from lakehouse.settings.parameters import problem_of
-from lakehouse.settings.secret_places import substituted, without_secret
 from lakehouse.settings.shipped import SELECTION, default_conf
 from lakehouse.settings.state import StateFolder
+from lakehouse.settings.written import substituted, without_secret
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}

@@ -7,8 +7,8 @@ from lakehouse.settings.document import Document, read_document
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.models.catalog import CatalogSettings
 from lakehouse.settings.models.validated import validated
-from lakehouse.settings.secret_places import substituted
 from lakehouse.settings.values import problem_of_catalog_name
+from lakehouse.settings.written import substituted
 
 KEY = "other_catalogs"
 

@@ -1,4 +1,7 @@
-"""Where in a file a secret may stand: a reference to it, never itself; anywhere else it is refused."""
+"""Texts of a file: `${home}` is put in, references to secrets stay such, and what is wrong is told by file and key.
+
+A secret in plain text is refused, and nothing that was typed is repeated: it may be one.
+"""
 
 import re
 from pathlib import Path
@@ -16,10 +19,10 @@ _SECRETS = (("rpc_secret",),)
 
 
 def substituted(document: Document, path: tuple[str, ...], text: str, home: Path) -> str | SecretStr:
-    """A text with the folder of the state filled in, and, in its places, a reference to a secret.
+    """A text of a platform's, catalog's or Kafka's file, with `${home}` replaced; references to secrets stay such.
 
     Raises:
-        SettingsError: a secret stands in the file itself, or where it would be shown; or there are unseen characters.
+        SettingsError: a secret is written out, or stands where it cannot be kept.
     """
     text = text.replace("${home}", str(home))
     where, in_address = document.where(*path), path in _ADDRESSES
@@ -46,7 +49,7 @@ def without_secret(document: Document, path: tuple[str, ...], text: str) -> str:
     """A text that is no place for a secret.
 
     Raises:
-        SettingsError: there is one in it, or a reference to one.
+        SettingsError: it holds one.
     """
     where = document.where(*path)
     if path[0] == "conf" and (has_reference(text) or names_a_secret(path[-1]) or looks_like_a_secret(text)):
