@@ -49,20 +49,20 @@ def main(
                     run = _measure(lab, system, case, number)
                     console.print(_line(run))
                     runs.append(run)
-    found = figures(runs)
+    results = figures(runs)
     different = disagreements(runs)
     result = {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {"system": platform.platform(), "processor": _processor(), "python": platform.python_version()},
         "records": records,
         "limits": asdict(limits),
-        "figures": [asdict(each) for each in found],
+        "figures": [asdict(each) for each in results],
         "disagreements": different,
         "runs": [run.to_dict() for run in runs],
     }
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
-    print(markdown(found))
+    print(markdown(results))
     for each in different:
         console.print(f"[red]outputs differ, {each}")
     raise typer.Exit(1 if different else 0)

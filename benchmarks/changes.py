@@ -49,16 +49,16 @@ def envelopes(count: int) -> Iterator[Record]:
         key = f'{{"id":{number}}}'
         operation = "cccuuuuudd"[number % 10]
         before, after = ("null", image) if operation != "d" else (image, "null")
-        at = _START_MS + number
+        ms = _START_MS + number
         lsn = 20_000_000 + number * 72
         source = (
-            f'{{"version":"3.6.0.Final","connector":"postgresql","name":"shop","ts_ms":{at},"snapshot":"false",'
-            f'"db":"shop","sequence":"[\\"{lsn - 56}\\",\\"{lsn}\\"]","ts_us":{at}000,"ts_ns":{at}000000,'
+            f'{{"version":"3.6.0.Final","connector":"postgresql","name":"shop","ts_ms":{ms},"snapshot":"false",'
+            f'"db":"shop","sequence":"[\\"{lsn - 56}\\",\\"{lsn}\\"]","ts_us":{ms}000,"ts_ns":{ms}000000,'
             f'"schema":"public","table":"orders","txId":{number // 7},"lsn":{lsn},"xmin":null}}'
         )
         value = (
             f'{{"before":{before},"after":{after},"source":{source},"transaction":null,"op":"{operation}",'
-            f'"ts_ms":{at + 400},"ts_us":{at + 400}000,"ts_ns":{at + 400}000000}}'
+            f'"ts_ms":{ms + 400},"ts_us":{ms + 400}000,"ts_ns":{ms + 400}000000}}'
         )
         yield Record(value=value.encode(), key=key.encode(), partition=number % PARTITIONS)
 
@@ -138,13 +138,13 @@ def main(
     with open_lab(records, limits, console, name="envelopes", make=envelopes) as lab, ExitStack() as running:
         process = running.enter_context(SparkProcess("changes", lab.settings))
         for number in range(-warm_up, rounds):
-            for kind, found in per_cpu.items():
+            for kind, rates in per_cpu.items():
                 rate, landed = _measure(lab, process, kind, records)
                 console.print(
                     f"{kind:8} round {number}: {rate:10,.0f} per CPU-second, {landed:,} rows", highlight=False
                 )
                 if number >= 0:
-                    found.append(rate)
+                    rates.append(rate)
                 if landed != records:
                     wrong.append(f"{kind}, round {number}: {landed} of {records}")
     plain, changes = (statistics.median(per_cpu[kind]) for kind in ("plain", "changes"))

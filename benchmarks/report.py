@@ -56,12 +56,12 @@ def figures(runs: Sequence[Run]) -> list[Figure]:
     for run in runs:
         if not run.warm_up:
             groups.setdefault((run.case, run.system), []).append(run)
-    found = []
+    medians = []
     for (case, system), measured in groups.items():
         cpu = statistics.median(run.per_cpu_second for run in measured)
         wall = statistics.median(run.per_second for run in measured)
         ours = groups.get((case, "ours"), measured)
-        found.append(
+        medians.append(
             Figure(
                 case=case,
                 system=system,
@@ -72,30 +72,30 @@ def figures(runs: Sequence[Run]) -> list[Figure]:
                 ours_per_second=statistics.median(run.per_second for run in ours) / wall,
             )
         )
-    return found
+    return medians
 
 
 def disagreements(runs: Sequence[Run]) -> list[str]:
     """Runs of one case whose tables do not hold the same."""
-    found = []
+    messages = []
     for case in dict.fromkeys(run.case for run in runs):
         outputs = {(run.output.checksum, tuple(run.output.rows.items())): run for run in runs if run.case == case}
         if len(outputs) > 1:
-            told = "; ".join(
+            contents = "; ".join(
                 f"{run.system} round {run.round}: {run.output.rows} {run.output.sums} {run.output.checksum}"
                 for run in outputs.values()
             )
-            found.append(f"{case}: {told}")
-    return found
+            messages.append(f"{case}: {contents}")
+    return messages
 
 
-def markdown(found: Sequence[Figure]) -> str:
+def markdown(results: Sequence[Figure]) -> str:
     """The table for people."""
     lines = [
         "| tables | system | records per CPU-second | ours is | records per second | ours is | commits |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
-    for each in sorted(found, key=lambda one: (one.case != "one", list(NAMES).index(one.system))):
+    for each in sorted(results, key=lambda result: (result.case != "one", list(NAMES).index(result.system))):
         cpu, wall = (
             "" if each.system == "ours" else f"{ratio:.2f} ×"
             for ratio in (each.ours_per_cpu_second, each.ours_per_second)

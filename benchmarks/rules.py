@@ -79,8 +79,8 @@ def _by_pandera(spark: SparkSession, settings: Settings, *, cached: bool) -> set
     schema = wide_table(TABLES[True], metrics=True).schema
     assert isinstance(schema, pandera.DataFrameSchema)
     with config_context(cache_dataframe=cached):
-        found = schema.validate(frame).pandera.errors
-    return {error["column"] for kinds in found.values() for errors in kinds.values() for error in errors}
+        failures = schema.validate(frame).pandera.errors
+    return {error["column"] for kinds in failures.values() for errors in kinds.values() for error in errors}
 
 
 def main(
@@ -99,8 +99,10 @@ def main(
         for number in range(-warm_up, rounds):
             for system in SYSTEMS:
                 runs.append(run := _measure(process, system, number))
-                told = f"{run.seconds:6.2f} s {run.cpu_seconds:6.2f} CPU-s {run.jobs:4} jobs"
-                console.print(f"{system:8} round {number}: {told}, {len(run.broken)} columns broken", highlight=False)
+                timings = f"{run.seconds:6.2f} s {run.cpu_seconds:6.2f} CPU-s {run.jobs:4} jobs"
+                console.print(
+                    f"{system:8} round {number}: {timings}, {len(run.broken)} columns broken", highlight=False
+                )
         without_scan = zero_scan(settings, commits)
     measured = [run for run in runs if run.round >= 0]
     figures = {system: _figures([run for run in measured if run.system == system]) for system in SYSTEMS}
@@ -132,9 +134,9 @@ def _fill(settings: Settings, rows: int) -> None:
 
 def _measure(process: SparkProcess, system: str, number: int) -> Judged:
     cpu, began = cpu_seconds(process.pid), time.monotonic()
-    found = process.ask(system=system)
+    reply = process.ask(system=system)
     seconds, used = time.monotonic() - began, cpu_seconds(process.pid) - cpu
-    return Judged(system, number, seconds, used, found["jobs"], tuple(found["broken"]))
+    return Judged(system, number, seconds, used, reply["jobs"], tuple(reply["broken"]))
 
 
 def _figures(runs: list[Judged]) -> dict[str, float]:
@@ -148,14 +150,14 @@ def _figures(runs: list[Judged]) -> dict[str, float]:
 def _markdown(figures: dict[str, dict[str, float]], without_scan: dict[str, float]) -> str:
     lines = ["| rules by | seconds | as ours | CPU-seconds | as ours | jobs |", "|---|---:|---:|---:|---:|---:|"]
     ours = figures["ours"]
-    for system, found in figures.items():
-        wall, cpu = (f"{found[key] / ours[key]:.1f} ×" for key in ("seconds", "cpu_seconds"))
+    for system, measured in figures.items():
+        wall, cpu = (f"{measured[key] / ours[key]:.1f} ×" for key in ("seconds", "cpu_seconds"))
         lines.append(
-            f"| {SYSTEMS[system]} | {found['seconds']:.2f} | {wall} | {found['cpu_seconds']:.2f} | {cpu} "
-            f"| {found['jobs']:.0f} |"
+            f"| {SYSTEMS[system]} | {measured['seconds']:.2f} | {wall} | {measured['cpu_seconds']:.2f} | {cpu} "
+            f"| {measured['jobs']:.0f} |"
         )
     lines += ["", "| without a scan | ms |", "|---|---:|"]
-    lines += [f"| {what} | {found:,.1f} |" for what, found in without_scan.items()]
+    lines += [f"| {what} | {counts:,.1f} |" for what, counts in without_scan.items()]
     return "\n".join(lines)
 
 

@@ -23,14 +23,14 @@ def _checks(kind: str, place: int) -> list[Check]:
     """One or two rules a column, 60 in all; every built-in kind of rule is among them."""
     match kind:
         case "amount":
-            found = [Check.in_range(0, 1000), Check.notin([-1, -2])]
+            checks = [Check.in_range(0, 1000), Check.notin([-1, -2])]
         case "share":
-            found = [Check.ge(0.0), Check.lt(1.5)]
+            checks = [Check.ge(0.0), Check.lt(1.5)]
         case "code":
-            found = [Check.str_matches("^[A-Z]{2}[0-9]{4}$"), Check.str_length(6, 6)]
+            checks = [Check.str_matches("^[A-Z]{2}[0-9]{4}$"), Check.str_length(6, 6)]
         case _:
-            found = [Check.ge(_FIRST_DAY), Check.le(dt.date(2013, 12, 31))]
-    return found if place < _EACH // 2 else found[:1]
+            checks = [Check.ge(_FIRST_DAY), Check.le(dt.date(2013, 12, 31))]
+    return checks if place < _EACH // 2 else checks[:1]
 
 
 def wide_table(name: str, *, metrics: bool) -> Table:

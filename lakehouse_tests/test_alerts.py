@@ -35,20 +35,20 @@ def test_a_failed_check_is_told_once(capsys: pytest.CaptureFixture[str]) -> None
     cursor: str | None = None
     with dg.instance_for_test() as instance:
 
-        def told() -> str:
+        def newly_printed() -> str:
             nonlocal cursor
             context = dg.build_sensor_context(instance=instance, cursor=cursor, definitions=defs)
             cursor = sensor.evaluate_tick(context).cursor
             return capsys.readouterr().out
 
-        assert told() == "", "nobody has judged yet"
+        assert newly_printed() == "", "nobody has judged yet"
         evaluated(instance, passed=True, description="all is read")
-        assert told() == ""
+        assert newly_printed() == ""
         evaluated(instance, passed=False, description="no broker answers")
-        assert told() == "raw/birds:freshness_and_lag: no broker answers\n"
-        assert told() == ""
+        assert newly_printed() == "raw/birds:freshness_and_lag: no broker answers\n"
+        assert newly_printed() == ""
         evaluated(instance, passed=False, description="still away")
-        assert "still away" in told()
+        assert "still away" in newly_printed()
 
 
 def test_a_failed_run_is_told() -> None:

@@ -110,10 +110,10 @@ def test_every_table_is_looked_after_and_no_run_of_tables_brings_that_along(conf
     settings = load_settings(conf, {})
     defs, declared = build_defs(settings), load_declarations(settings.declarations).tables
     graph = defs.resolve_asset_graph()
-    found = dg.AssetSelection.groups("maintenance").resolve(graph)
-    assert found == {dg.AssetKey(["maintenance", *name.split(".")]) for name in declared}
+    selected = dg.AssetSelection.groups("maintenance").resolve(graph)
+    assert selected == {dg.AssetKey(["maintenance", *name.split(".")]) for name in declared}
     tables = dg.AssetSelection.all() - dg.AssetSelection.groups("maintenance")
-    assert not found & tables.upstream().resolve(graph) | found & tables.downstream().resolve(graph)
+    assert not selected & tables.upstream().resolve(graph) | selected & tables.downstream().resolve(graph)
     excluded = {spec.key.path[-1] for spec in defs.resolve_all_asset_specs() if "lakehouse/maintenance" in spec.tags}
     assert excluded == {"birds"}
     pools = {definition.node_def.name: definition.node_def.pool for definition in steps(defs)}  # pyright: ignore

@@ -55,5 +55,5 @@ def test_a_notebook_reads_over_spark_connect(connect_settings: Settings, tmp_pat
     (tmp_path / "cell.py").write_text(script + "print(json.dumps(sorted(frame['customer'])))\nspark.stop()\n")
     (exports,) = READERS["notebook"](connect_settings)
     cell = f"{exports}\nexec {shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'cell.py'))}"
-    told = subprocess.run(["bash", "-euc", cell], stdout=subprocess.PIPE, check=True, timeout=240)
-    assert json.loads(told.stdout) == ["c-1", "c-2"]
+    result = subprocess.run(["bash", "-euc", cell], stdout=subprocess.PIPE, check=True, timeout=240)
+    assert json.loads(result.stdout) == ["c-1", "c-2"]

@@ -42,76 +42,76 @@ def main(
     """Measure; what was measured before in other parts stays in the file."""
     console, limits = Console(stderr=True), Limits(heap=heap)
     path = RESULTS / f"{name}.json"
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     wanted = parts.split(",")
     with local_lab("bench-upkeep", limits) as settings:
         catalog = open_catalog(settings.catalog)
         with spark_session(settings, app_name="upkeep") as spark:
             session: Callable[[], nullcontext[SparkSession]] = lambda: nullcontext(spark)  # noqa: E731
             if "neglected" in wanted:
-                found["neglected"] = look_after(catalog, session, files=files, commits=commits).to_dict()
-                console.print(found["neglected"])
+                document["neglected"] = look_after(catalog, session, files=files, commits=commits).to_dict()
+                console.print(document["neglected"])
             if "rewrite" in wanted:
                 rewrite(catalog, session, "binpack", megabytes=max(megabytes // 8, 8), files=small)  # to warm up
-                found["rewrite"] = [
+                document["rewrite"] = [
                     rewrite(catalog, session, each, megabytes=megabytes, files=small).to_dict() for each in STRATEGIES
                 ]
-                console.print(found["rewrite"])
+                console.print(document["rewrite"])
             if "proof" in wanted:
-                found["proof"] = [one.to_dict() for one in prove(catalog, session, megabytes=megabytes)]
-                console.print(found["proof"])
+                document["proof"] = [proof.to_dict() for proof in prove(catalog, session, megabytes=megabytes)]
+                console.print(document["proof"])
             if "layout" in wanted:
                 measured = appends(catalog, session, rows=rows)
-                found["layout"] = [vars(one) for one in measured]
+                document["layout"] = [vars(append) for append in measured]
                 if keep:
                     write_table(measured)
         shutil.rmtree(settings.state.warehouse, ignore_errors=True)
     if "ingest" in wanted:
         with open_lab(records, limits, console) as lab:
-            found["ingest"] = [one.to_dict() for one in ingests(lab)]
+            document["ingest"] = [ingest.to_dict() for ingest in ingests(lab)]
     machine = {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()}
     RESULTS.mkdir(exist_ok=True)
-    told = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine, **found}
-    path.write_text(json.dumps(told, indent=1) + "\n")
-    print(markdown(found))
+    report = {"when": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine, **document}
+    path.write_text(json.dumps(report, indent=1) + "\n")
+    print(markdown(document))
 
 
-def markdown(found: dict[str, Any]) -> str:
+def markdown(document: dict[str, Any]) -> str:
     """Tables, as the documentation has them."""
     lines: list[str] = []
-    if told := found.get("neglected"):
+    if part := document.get("neglected"):
         lines += ["| | before | after |", "|---|---:|---:|"]
-        lines += [f"| {key} | {value:,} | {told['after'][key]:,} |" for key, value in told["before"].items()]
+        lines += [f"| {key} | {value:,} | {part['after'][key]:,} |" for key, value in part["before"].items()]
         lines += ["", "| operation | fewer | seconds |", "|---|---:|---:|"]
-        lines += [f"| {one['operation']} | {one['removed']:,} | {one['seconds']} |" for one in told["operations"]]
+        lines += [f"| {row['operation']} | {row['removed']:,} | {row['seconds']} |" for row in part["operations"]]
         lines += [""]
-    if told := found.get("rewrite"):
+    if part := document.get("rewrite"):
         lines += [
             "| strategy | MB | files | MB/s/core | with proof | proof, of time | of CPU |",
             "|---|---|---|---|---|---|---|",
         ]
         lines += [
-            f"| {one['strategy']} | {one['bytes'] / 1e6:.0f} | {one['files_out']} → {one['files_in']} | "
-            f"{one['per_core']:.1f} | {one['per_core_proven']:.1f} | {one['proof_share']:.1%} | "
-            f"{one['proof_cpu_share']:.1%} |"
-            for one in told
+            f"| {row['strategy']} | {row['bytes'] / 1e6:.0f} | {row['files_out']} → {row['files_in']} | "
+            f"{row['per_core']:.1f} | {row['per_core_proven']:.1f} | {row['proof_share']:.1%} | "
+            f"{row['proof_cpu_share']:.1%} |"
+            for row in part
         ]
-    if told := found.get("proof"):
+    if part := document.get("proof"):
         lines += ["", "| engine | rows | seconds | CPU-seconds per million rows |", "|---|---:|---:|---:|"]
         lines += [
-            f"| {one['engine']} | {one['rows']:,} | {one['seconds']} | {one['cpu_seconds_per_million_rows']} |"
-            for one in told
+            f"| {row['engine']} | {row['rows']:,} | {row['seconds']} | {row['cpu_seconds_per_million_rows']} |"
+            for row in part
         ]
-    if told := found.get("layout"):
+    if part := document.get("layout"):
         lines += ["", "| writers | partitions | mode | fanout | files | seconds |", "|---:|---:|---|---|---:|---:|"]
         lines += [
-            f"| {one['writers']} | {one['partitions']} | {one['mode']} | {one['fanout']} | {one['files']} | "
-            f"{one['seconds']} |"
-            for one in told
+            f"| {row['writers']} | {row['partitions']} | {row['mode']} | {row['fanout']} | {row['files']} | "
+            f"{row['seconds']} |"
+            for row in part
         ]
-    if told := found.get("ingest"):
+    if part := document.get("ingest"):
         lines += ["", "| ingest by mode | files | seconds |", "|---|---:|---:|"]
-        lines += [f"| {one['mode']} | {one['files']} | {one['seconds']} |" for one in told]
+        lines += [f"| {row['mode']} | {row['files']} | {row['seconds']} |" for row in part]
     return "\n".join(lines)
 
 

@@ -43,7 +43,7 @@ class Ingested:
 
 def appends(catalog: LakeCatalog, session: Session, *, rows: int) -> list[MeasuredAppend]:
     """Append the same rows to tables that differ in how they are distributed; the first is for warming up."""
-    found: list[MeasuredAppend] = []
+    measured: list[MeasuredAppend] = []
     with session() as spark:
         # Without this, Spark joins tasks that it thinks are too small, and there are fewer writers than there are said.
         spark.conf.set("spark.sql.adaptive.enabled", "false")
@@ -64,14 +64,14 @@ def appends(catalog: LakeCatalog, session: Session, *, rows: int) -> list[Measur
             seconds = round(time.perf_counter() - began, 2)
             files = len(list(catalog.load_table(table.identifier).scan().plan_files()))
             if number:
-                found.append(MeasuredAppend(writers, partitions, mode, fanout, files, seconds))
+                measured.append(MeasuredAppend(writers, partitions, mode, fanout, files, seconds))
             catalog.drop_table(table.identifier)
-    return found
+    return measured
 
 
 def ingests(lab: Lab) -> list[Ingested]:
     """Ingest the lab's topic into a partitioned table, by each mode; the first is for warming up."""
-    found: list[Ingested] = []
+    ingested: list[Ingested] = []
     for number, mode in enumerate(("none", *MODES)):
         case, namespace = CASES["one"], f"layout_{number}_{time.time_ns() // 1_000_000}"
         declared = case.declarations(namespace, lab.topic)
@@ -84,16 +84,16 @@ def ingests(lab: Lab) -> list[Ingested]:
         seconds = round(time.perf_counter() - began, 2)
         files = len(list(lab.catalog.load_table(table.identifier).scan().plan_files()))
         if number:
-            found.append(Ingested(mode, files, seconds))
+            ingested.append(Ingested(mode, files, seconds))
         lab.drop_namespace(namespace)
-    return found
+    return ingested
 
 
 def write_table(measured: Sequence[MeasuredAppend], path: Path = _TABLE) -> None:
     """Put what was measured where the choice is made from."""
     head = path.read_text().partition(_BEGIN)[0]
     rows = "".join(
-        f'    Measured({one.writers}, {one.partitions}, "{one.mode}", {one.fanout}, {one.files}, {one.seconds}),\n'
-        for one in measured
+        f'    Measured({run.writers}, {run.partitions}, "{run.mode}", {run.fanout}, {run.files}, {run.seconds}),\n'
+        for run in measured
     )
     path.write_text(f"{head}{_BEGIN}\n{rows})\n")

@@ -92,7 +92,7 @@ def look_after(catalog: LakeCatalog, session: Session, *, files: int, commits: i
     create(catalog, table)
     _fill(catalog, files, commits)
     before = measure_size(catalog)
-    told: list[Done] = []
+    operations: list[Done] = []
     for number in range(_MOST_ROUNDS):
         report = maintain(
             MaintainStep(
@@ -110,10 +110,10 @@ def look_after(catalog: LakeCatalog, session: Session, *, files: int, commits: i
         assert report.surveyed is not None
         if report.surveyed.plan.nothing:
             break
-        told += [_done(outcome) for outcome in report.outcomes]
+        operations += [_done(outcome) for outcome in report.outcomes]
     else:
         raise RuntimeError(f"{NAME} was never found healthy: {_why(report.surveyed)}")
-    return Upkeep(before, measure_size(catalog), tuple(told), _why(report.surveyed))
+    return Upkeep(before, measure_size(catalog), tuple(operations), _why(report.surveyed))
 
 
 def measure_size(catalog: LakeCatalog) -> Size:
@@ -169,8 +169,10 @@ def _done(outcome: ActionOutcome) -> Done:
     )
 
 
-def _why(found: Surveyed | None) -> tuple[str, ...]:
-    return tuple(reason for action in found.plan.actions for reason in action.reasons) if found is not None else ()
+def _why(surveyed: Surveyed | None) -> tuple[str, ...]:
+    return (
+        tuple(reason for action in surveyed.plan.actions for reason in action.reasons) if surveyed is not None else ()
+    )
 
 
 def _load(catalog: LakeCatalog) -> IcebergTable:

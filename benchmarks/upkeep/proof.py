@@ -41,7 +41,7 @@ class Proven:
 def prove(catalog: LakeCatalog, session: Session, *, megabytes: int) -> list[Proven]:
     """Digest the same table by both engines, the second time each."""
     create(catalog, events(NAME, Maintenance()))
-    found: list[Proven] = []
+    proven: list[Proven] = []
     with session() as spark:
         append(catalog, NAME, frame(spark, rows_in(megabytes), 8))
         table = catalog.load_table(tuple(NAME.split(".")))
@@ -58,6 +58,6 @@ def prove(catalog: LakeCatalog, session: Session, *, megabytes: int) -> list[Pro
                 rows = sum(digest.rows for digest in ask().values())
                 seconds, used = time.perf_counter() - began, cpu_seconds(os.getpid()) - cpu
             size = sum(file.file_size_in_bytes for file in files)
-            found.append(Proven(engine, rows, size, round(seconds, 3), round(used, 2)))
+            proven.append(Proven(engine, rows, size, round(seconds, 3), round(used, 2)))
     catalog.drop_table(NAME)
-    return found
+    return proven

@@ -104,7 +104,7 @@ def rewrite(catalog: LakeCatalog, session: Session, strategy: str, *, megabytes:
     all_cpu, own_cpu = cpu_seconds(os.getpid()) - all_cpu, time.process_time() - own_cpu
     if done.result != "done" or done.after is None:
         raise RuntimeError(f"{strategy}: {done.result}: {done.message}")
-    found = Rewritten(
+    rewritten = Rewritten(
         strategy=strategy,
         bytes=size,
         files_out=done.effect.files_out or 0,
@@ -116,4 +116,4 @@ def rewrite(catalog: LakeCatalog, session: Session, strategy: str, *, megabytes:
         cores=len(os.sched_getaffinity(0)),
     )
     catalog.drop_table(table.identifier)
-    return found
+    return rewritten

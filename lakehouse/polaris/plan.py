@@ -80,38 +80,38 @@ class PolarisPlan:
         return bool(self.changes or self.refused)
 
 
-def plan_polaris(should: PolarisState, found: PolarisState) -> PolarisPlan:
+def plan_polaris(should: PolarisState, actual: PolarisState) -> PolarisPlan:
     """Compare what is declared with what is there."""
     changes = [
-        *(change for name, catalog in should.catalogs.items() for change in _catalog(name, catalog, found)),
+        *(change for name, catalog in should.catalogs.items() for change in _catalog(name, catalog, actual)),
         *(
             PolarisChange(
                 "create",
                 f"principal role {name}",
                 management("POST", "principal-roles", body={"principalRole": {"name": name}}),
             )
-            for name in sorted(should.principal_roles - found.principal_roles)
+            for name in sorted(should.principal_roles - actual.principal_roles)
         ),
-        *(change for name, principal in should.principals.items() for change in _principal(name, principal, found)),
+        *(change for name, principal in should.principals.items() for change in _principal(name, principal, actual)),
         *(
             change
             for name, catalog in should.catalogs.items()
             for role, wanted in catalog.roles.items()
-            for change in _role(name, role, wanted, found.catalogs.get(name))
+            for change in _role(name, role, wanted, actual.catalogs.get(name))
         ),
     ]
     refused = [
         refusal
         for name, catalog in should.catalogs.items()
-        if name in found.catalogs
-        for refusal in _fixed(name, catalog.storage, found.catalogs[name].storage)
+        if name in actual.catalogs
+        for refusal in _fixed(name, catalog.storage, actual.catalogs[name].storage)
     ]
     last = sorted(changes, key=lambda change: change.action == "revoke")
-    return PolarisPlan(tuple(last), tuple(refused), found.others)
+    return PolarisPlan(tuple(last), tuple(refused), actual.others)
 
 
-def _catalog(name: str, should: CatalogState, found: PolarisState) -> Iterator[PolarisChange]:
-    there = found.catalogs.get(name)
+def _catalog(name: str, should: CatalogState, actual: PolarisState) -> Iterator[PolarisChange]:
+    there = actual.catalogs.get(name)
     properties = {**should.properties, "default-base-location": should.location}
     if there is None:
         catalog = {
@@ -174,10 +174,10 @@ def _fixed(name: str, should: Mapping[str, Any], there: Mapping[str, Any]) -> It
         "externalId": (should.get("externalId"), there.get("externalId")),
         "tenantId": (should.get("tenantId"), there.get("tenantId")),
     }
-    for key, (wanted, found) in compared.items():
-        if wanted != found:
+    for key, (wanted, actual) in compared.items():
+        if wanted != actual:
             yield PolarisRefusal(
-                f"catalog {name}: {key} is {found or '(none)'} and should be {wanted or '(none)'}, "
+                f"catalog {name}: {key} is {actual or '(none)'} and should be {wanted or '(none)'}, "
                 "which Polaris changes in no catalog that is there",
                 "declare another catalog and move the tables, or correct the file",
             )
@@ -188,8 +188,8 @@ def _account(storage: Mapping[str, Any]) -> str | None:
     return parts[_ACCOUNT_FIELD] if len(parts) > _ACCOUNT_FIELD else None
 
 
-def _principal(name: str, should: PrincipalState, found: PolarisState) -> Iterator[PolarisChange]:
-    there = found.principals.get(name)
+def _principal(name: str, should: PrincipalState, actual: PolarisState) -> Iterator[PolarisChange]:
+    there = actual.principals.get(name)
     if there is None:
         body = {"principal": {"name": name, "properties": dict(should.properties)}}
         yield PolarisChange("create", f"principal {name}", management("POST", "principals", body=body), principal=name)
@@ -209,8 +209,8 @@ def _principal(name: str, should: PrincipalState, found: PolarisState) -> Iterat
         yield PolarisChange("revoke", f"principal role {role} from principal {name}", request)
 
 
-def _role(catalog: str, name: str, should: RoleState, at: CatalogState | None) -> Iterator[PolarisChange]:
-    there = at.roles.get(name) if at else None
+def _role(catalog: str, name: str, should: RoleState, catalog_state: CatalogState | None) -> Iterator[PolarisChange]:
+    there = catalog_state.roles.get(name) if catalog_state else None
     path = ("catalogs", catalog, "catalog-roles")
     titled = f"catalog role {name} of {catalog}"
     if there is None:

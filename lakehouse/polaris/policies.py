@@ -67,7 +67,7 @@ class _Content(msgspec.Struct):
     locations: list[str] = []
 
 
-_Said = Callable[[Maintenance], tuple[str, object]]
+_Declared = Callable[[Maintenance], tuple[str, object]]
 
 
 def applicable_policies(api: PolarisApi, catalog: str, table: str) -> list[ApplicablePolicy]:
@@ -81,14 +81,14 @@ def applicable_policies(api: PolarisApi, catalog: str, table: str) -> list[Appli
     path = (*CATALOG, "polaris", "v1", catalog, "applicable-policies")
     if not api.has(PolarisRequest("GET", path, query=query)):
         return []
-    found: list[ApplicablePolicy] = []
+    applicable: list[ApplicablePolicy] = []
     token: str | None = None
     while True:
         page = api.ask(PolarisRequest("GET", path, query={**query, **({"pageToken": token} if token else {})}), _Page)
-        found += page.applicable_policies
+        applicable += page.applicable_policies
         token = page.next_page_token
         if not token:
-            return found
+            return applicable
 
 
 def compare_policies(table: Table, policies: list[ApplicablePolicy]) -> Iterator[PolicySetting]:
@@ -112,12 +112,12 @@ def compare_policies(table: Table, policies: list[ApplicablePolicy]) -> Iterator
 
 
 def _settings(name: str, maintenance: Maintenance, kind: str, content: _Content) -> Iterator[PolicySetting]:
-    said: dict[str, Any] = dict(content.config)
+    values: dict[str, Any] = dict(content.config)
     if content.max_orphan_file_age_in_days is not None:
-        said["max_orphan_file_age_in_days"] = content.max_orphan_file_age_in_days
+        values["max_orphan_file_age_in_days"] = content.max_orphan_file_age_in_days
     if content.locations:
-        said["locations"] = ", ".join(content.locations)
-    for key, value in said.items():
+        values["locations"] = ", ".join(content.locations)
+    for key, value in values.items():
         known = _SETTINGS.get((kind, key.replace("-", "_")))
         if known is None:
             yield PolicySetting(name, key, _shown(value), "", "")
@@ -168,7 +168,7 @@ _EXPIRY, _ORPHANS = "system.snapshot-expiry", "system.orphan-file-removal"
 _PARTS: Mapping[str, str] = MappingProxyType(
     {_COMPACTION: "rewrite", _METADATA: "manifests", _EXPIRY: "expire", _ORPHANS: "orphans"}
 )
-_SETTINGS: Mapping[tuple[str, str], _Said] = MappingProxyType(
+_SETTINGS: Mapping[tuple[str, str], _Declared] = MappingProxyType(
     {
         (_COMPACTION, "target_file_size_bytes"): _target,
         (_COMPACTION, "compaction_strategy"): _strategy,

@@ -89,7 +89,7 @@ def _versions(api: PolarisApi, server: PolarisServer) -> Iterator[ServerFinding]
         yield ServerFinding("version", "wrong", f"Polaris {server.version} is too old.", f"upgrade to {floor} or later")
     else:
         yield ServerFinding("version", "well", f"the file says Polaris {server.version}")
-    catalogs = [at["name"] for at in api.ask(management("GET", "catalogs"), _Catalogs).catalogs]
+    catalogs = [catalog["name"] for catalog in api.ask(management("GET", "catalogs"), _Catalogs).catalogs]
     if not catalogs:
         yield ServerFinding("endpoints", "not asked", "without a catalog Polaris lists none")
         return

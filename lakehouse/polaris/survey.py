@@ -61,8 +61,10 @@ def survey(api: PolarisApi, server: PolarisServer) -> PolarisState:
     Raises:
         PolarisRefused: something cannot be read.
     """
-    catalogs = {at.name: at for at in api.ask(management("GET", "catalogs"), _Catalogs).catalogs}
-    principals = {at.name: at for at in api.ask(management("GET", "principals"), _Principals).principals}
+    catalogs = {catalog.name: catalog for catalog in api.ask(management("GET", "catalogs"), _Catalogs).catalogs}
+    principals = {
+        principal.name: principal for principal in api.ask(management("GET", "principals"), _Principals).principals
+    }
     principal_roles = _names(api, "principal-roles")
     should = wanted(server)
     others: list[str] = [
@@ -70,15 +72,15 @@ def survey(api: PolarisApi, server: PolarisServer) -> PolarisState:
         *(f"principal {name}" for name in sorted(principals.keys() - should.principals.keys() - {ROOT})),
         *(f"principal role {name}" for name in sorted(principal_roles - should.principal_roles - {SERVICE_ADMIN})),
     ]
-    found: dict[str, CatalogState] = {}
+    states: dict[str, CatalogState] = {}
     for name, declared in should.catalogs.items():
         if name in catalogs:
             roles = _names(api, "catalogs", name, "catalog-roles")
             foreign = roles - declared.roles.keys() - {CATALOG_ADMIN}
             others += (f"catalog role {role} of {name}" for role in sorted(foreign))
-            found[name] = _catalog(api, catalogs[name], declared, roles)
+            states[name] = _catalog(api, catalogs[name], declared, roles)
     return PolarisState(
-        catalogs=found,
+        catalogs=states,
         principals={
             name: PrincipalState(
                 roles=_names(api, "principals", name, "principal-roles"),
@@ -98,20 +100,20 @@ def namespace_path(catalog: str, namespace: str) -> tuple[str, ...]:
     return (*CATALOG, "v1", catalog, "namespaces", namespace.replace(".", _SEPARATOR))
 
 
-def _catalog(api: PolarisApi, at: _Catalog, declared: CatalogState, roles: frozenset[str]) -> CatalogState:
-    properties = dict(at.properties or {})
+def _catalog(api: PolarisApi, catalog: _Catalog, declared: CatalogState, roles: frozenset[str]) -> CatalogState:
+    properties = dict(catalog.properties or {})
     location = properties.pop(_LOCATION, "")
     return CatalogState(
         location=location.rstrip("/"),
-        storage={key: value for key, value in (at.storage_config_info or {}).items() if value is not None},
+        storage={key: value for key, value in (catalog.storage_config_info or {}).items() if value is not None},
         properties=properties,
         namespaces=frozenset(
             namespace
             for namespace in sorted(declared.namespaces)
-            if api.has(PolarisRequest("HEAD", namespace_path(at.name, namespace)))
+            if api.has(PolarisRequest("HEAD", namespace_path(catalog.name, namespace)))
         ),
-        roles={role: _role(api, at.name, role) for role in declared.roles if role in roles},
-        version=at.entity_version,
+        roles={role: _role(api, catalog.name, role) for role in declared.roles if role in roles},
+        version=catalog.entity_version,
     )
 
 

@@ -54,8 +54,8 @@ def storage_config(catalog: PolarisCatalog) -> dict[str, Any]:
     config: dict[str, Any] = {"storageType": "FILE", "allowedLocations": list(catalog.locations)}
     if isinstance(storage, S3Storage):
         values = {name: getattr(storage, key) for key, name in _S3_NAMES.items()}
-        said = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value}
-        return {**config, "storageType": "S3", **said}
+        fields = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value}
+        return {**config, "storageType": "S3", **fields}
     if isinstance(storage, GcsStorage):
         account = {"gcsServiceAccount": storage.service_account} if storage.service_account else {}
         return {**config, "storageType": "GCS", **account}
@@ -77,7 +77,9 @@ def grants_of(role: CatalogRole) -> Iterator[Grant]:
         yield from (_on(namespace, privilege) for namespace in role.reads for privilege in READS)
     named = role.privileges
     yield from (Grant("catalog", privilege) for privilege in named.catalog)
-    yield from (_on(namespace, one) for namespace, privileges in named.namespaces.items() for one in privileges)
+    yield from (
+        _on(namespace, privilege) for namespace, privileges in named.namespaces.items() for privilege in privileges
+    )
     for table, privileges in named.tables.items():
         *namespace, name = table.split(".")
         yield from (Grant("table", privilege, tuple(namespace), name) for privilege in privileges)

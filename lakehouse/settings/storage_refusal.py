@@ -62,12 +62,12 @@ def storage_refusal(error: BaseException, folder: Path | None = None) -> str | N
     for cause in with_causes(error):
         if isinstance(cause, OSError) and cause.errno in _NUMBERS:
             return _NUMBERS[cause.errno]
-        if (refusal := refusal_told(str(cause), folder)) is not None:
+        if (refusal := refusal_in(str(cause), folder)) is not None:
             return refusal
     return None
 
 
-def refusal_told(text: str, folder: Path | None = None) -> str | None:
+def refusal_in(text: str, folder: Path | None = None) -> str | None:
     """The same of an error of which there is only a text, as of a step that failed."""
     for words, refusal in _WORDS.items():
         if words in text:

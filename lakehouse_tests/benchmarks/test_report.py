@@ -28,7 +28,7 @@ def test_figures_are_medians_of_the_measured_rounds() -> None:
 def test_systems_that_wrote_something_else_are_named() -> None:
     assert disagreements(RUNS) == []
     assert disagreements([*RUNS, run("connect", 0, 9, case="five", checksum="b")]) == []
-    (told,) = disagreements([*RUNS, run("connect", 0, 9, checksum="b")])
-    assert "connect round 0" in told
-    (told,) = disagreements([*RUNS, run("connect", 1, 9, rows=99)])
-    assert "99" in told
+    (message,) = disagreements([*RUNS, run("connect", 0, 9, checksum="b")])
+    assert "connect round 0" in message
+    (message,) = disagreements([*RUNS, run("connect", 1, 9, rows=99)])
+    assert "99" in message

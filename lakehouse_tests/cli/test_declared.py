@@ -50,7 +50,7 @@ def test_plan_shows_and_apply_makes_the_difference(lakehouse: Lakehouse, file: P
     planned = lakehouse("plan", "--json")
     assert planned.exit_code == 0, planned.output
     assert {
-        one["table"]: (one["exists"], one["changes"][0]["kind"]) for one in json.loads(planned.stdout)
+        table["table"]: (table["exists"], table["changes"][0]["kind"]) for table in json.loads(planned.stdout)
     } == dict.fromkeys(ALL, (False, "CreateTable"))
     assert lakehouse("plan", "--exit-code").exit_code == 1
 
@@ -62,7 +62,7 @@ def test_plan_shows_and_apply_makes_the_difference(lakehouse: Lakehouse, file: P
     file.write_text(THINGS.format(more="    note: str = pa.Field(nullable=True)"))
     assert "add column note string" in lakehouse("plan").stdout
     done = json.loads(lakehouse("apply", "--json").stdout)
-    assert [one["table"] for one in done if one["changes"]] == ["mine.things"]
+    assert [table["table"] for table in done if table["changes"]] == ["mine.things"]
     assert lakehouse("plan", "--exit-code").exit_code == 0
 
 
@@ -77,9 +77,9 @@ def test_nothing_is_touched_when_one_difference_would_lose_data(lakehouse: Lakeh
         assert answer.exit_code == 2
         assert "refused: mine.things: column note is in the table and not in the declaration" in answer.stderr
         assert "Remedy: declare it again" in answer.stderr
-    refused = {one["table"]: one["refused"] for one in json.loads(lakehouse("plan", "--json").stdout)}
+    refused = {table["table"]: table["refused"] for table in json.loads(lakehouse("plan", "--json").stdout)}
     assert refused["mine.things"][0]["remedy"]
-    states = {one["table"]: one["exists"] for one in json.loads(lakehouse("tables", "--json").stdout)}
+    states = {table["table"]: table["exists"] for table in json.loads(lakehouse("tables", "--json").stdout)}
     assert (states["mine.things"], states["mine.more"]) == (True, False)
 
 
@@ -93,8 +93,8 @@ def test_a_broken_declaration_is_one_line_with_its_place(lakehouse: Lakehouse, f
 
 def test_tables_shows_what_exists_and_how_far_it_is(lakehouse: Lakehouse, file: Path) -> None:
     before = json.loads(lakehouse("tables", "--json").stdout)
-    assert {one["table"] for one in before} == ALL
-    assert not any(one["exists"] for one in before)
+    assert {table["table"] for table in before} == ALL
+    assert not any(table["exists"] for table in before)
     assert "not created" in lakehouse("tables").stdout
 
     lakehouse("apply")
@@ -107,7 +107,9 @@ def test_tables_shows_what_exists_and_how_far_it_is(lakehouse: Lakehouse, file: 
         catalog,
         [seal_branch(catalog, base, attempt, Seal.of(attempt, "ingest", statement=statement, previous=None))],
     )
-    things = next(one for one in json.loads(lakehouse("tables", "--json").stdout) if one["table"] == "mine.things")
+    things = next(
+        table for table in json.loads(lakehouse("tables", "--json").stdout) if table["table"] == "mine.things"
+    )
     assert things["snapshot_id"] == catalog.load_table("mine.things").metadata.current_snapshot_id
     assert (things["exists"], things["stream"], things["rows"]) == (True, "things", 0)
     assert (things["run_id"], things["runtime_date"]) == ("run-one", "2013-01-01")

@@ -16,16 +16,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_state_folder_that_is_full_is_named(home: Path) -> None:
-    told = refusal_of(OSError(28, "No space left on device", str(home / "logs" / "x")), Context())
-    assert isinstance(told, StorageRefused)
-    assert told.message == f"The state folder {home} is full."
+    refusal = refusal_of(OSError(28, "No space left on device", str(home / "logs" / "x")), Context())
+    assert isinstance(refusal, StorageRefused)
+    assert refusal.message == f"The state folder {home} is full."
 
 
 @pytest.mark.usefixtures("home")
 def test_a_file_that_is_elsewhere_is_named_itself(tmp_path: Path) -> None:
-    told = refusal_of(PermissionError(13, "Permission denied", str(tmp_path / "backup")), Context())
-    assert isinstance(told, SystemRefused)
-    assert told.message == f"{tmp_path / 'backup'}: Permission denied."
+    refusal = refusal_of(PermissionError(13, "Permission denied", str(tmp_path / "backup")), Context())
+    assert isinstance(refusal, SystemRefused)
+    assert refusal.message == f"{tmp_path / 'backup'}: Permission denied."
 
 
 @pytest.mark.usefixtures("home")

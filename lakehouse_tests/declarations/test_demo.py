@@ -79,8 +79,8 @@ class TestRealData:
 
     def test_breaks_what_is_a_warning(self, name: str, declared: Declarations, frames: dict[str, pl.DataFrame]) -> None:
         for column in declared.tables[name].columns:
-            found = sum(breaches(frames[name], column, check) for check in column.checks)
-            assert found == WARNINGS.get((name, column.name), 0)
+            broken = sum(breaches(frames[name], column, check) for check in column.checks)
+            assert broken == WARNINGS.get((name, column.name), 0)
             if column.expected:
                 assert frames[name][column.name].null_count() == MISSING[name, column.name]
 

@@ -31,16 +31,16 @@ def large(sales: DataFrame, runtime_date: date, parameters: dict[str, Any]) -> D
 @pytest.mark.spark
 def test_large_sales_are_kept(spark: SparkSession) -> None:
     sales = spark.createDataFrame([("Kiel", 1), ("Bonn", 5)], "shop string, amount int")
-    found = large(sales=sales, runtime_date=date(2013, 5, 14), parameters={"least": 5})
-    assert [tuple(row) for row in found.collect()] == [("Bonn", 2013)]
+    rows = large(sales=sales, runtime_date=date(2013, 5, 14), parameters={"least": 5})
+    assert [tuple(row) for row in rows.collect()] == [("Bonn", 2013)]
 
 
 def given(parameters: Parameters, compute: Any) -> None:
     """Compute without Spark, which the function does not come to ask."""
-    one = Derived(table=large.table, inputs={"sales": "raw.sales"}, compute=compute)
+    derived = Derived(table=large.table, inputs={"sales": "raw.sales"}, compute=compute)
     session = cast("SparkSession", None)
-    used = UsedParameters(f"{one.name}: function {compute.__name__}", parameters)
-    computed(session, one, {"sales": cast("DataFrame", None)}, runtime_date=date(2013, 5, 14), parameters=used)
+    used = UsedParameters(f"{derived.name}: function {compute.__name__}", parameters)
+    computed(session, derived, {"sales": cast("DataFrame", None)}, runtime_date=date(2013, 5, 14), parameters=used)
 
 
 def test_a_parameter_that_is_not_declared_is_refused_by_name() -> None:

@@ -39,20 +39,20 @@ def declared(folder: Path, *examples: str) -> Declarations:
 def test_a_documented_derived_table_and_its_release_can_be_declared(
     page: str, table: str, release: str, tmp_path: Path
 ) -> None:
-    found = declared(tmp_path, *shown(page, of="Table("), *shown(page, of="= Release("))
-    assert table in found.derived
-    assert table in found.releases[release].members
-    assert all(column.doc for column in found.tables[table].columns)
+    declarations = declared(tmp_path, *shown(page, of="Table("), *shown(page, of="= Release("))
+    assert table in declarations.derived
+    assert table in declarations.releases[release].members
+    assert all(column.doc for column in declarations.tables[table].columns)
 
 
 def test_a_documented_stream_and_its_table_can_be_declared(tmp_path: Path) -> None:
-    found = declared(tmp_path, *shown("README.md", of="= Table(")[:1], *shown("README.md", of="= Stream("))
-    assert found.writer("shop.orders") == found.streams["orders"]
+    declarations = declared(tmp_path, *shown("README.md", of="= Table(")[:1], *shown("README.md", of="= Stream("))
+    assert declarations.writer("shop.orders") == declarations.streams["orders"]
 
 
 def test_a_documented_mirror_can_be_declared(tmp_path: Path) -> None:
-    found = declared(tmp_path, *shown("docs/how-to/mirror.md", of="Mirror("))
-    assert found.mirrors["mirror.customers"].changelog.name == "changelog.customers"
+    declarations = declared(tmp_path, *shown("docs/how-to/mirror.md", of="Mirror("))
+    assert declarations.mirrors["mirror.customers"].changelog.name == "changelog.customers"
 
 
 def test_documented_expectations_can_be_declared_for_the_table_that_they_speak_of() -> None:

@@ -28,11 +28,11 @@ def declared(folder: Path, *texts: str) -> Path:
 
 
 def test_the_pointer_is_a_declared_table_that_the_release_writes(tmp_path: Path) -> None:
-    found = load_declarations([declared(tmp_path, TABLE.format(name="mart.things") + RELEASE)])
-    release = found.releases["things"]
-    assert found.tables["release.things"] is release.table
-    assert found.writer("release.things") is release
-    assert found.files["release.things"] == tmp_path / "file0.py"
+    declarations = load_declarations([declared(tmp_path, TABLE.format(name="mart.things") + RELEASE)])
+    release = declarations.releases["things"]
+    assert declarations.tables["release.things"] is release.table
+    assert declarations.writer("release.things") is release
+    assert declarations.files["release.things"] == tmp_path / "file0.py"
     assert "Releases of things (All things)" in release.table.description
     assert all(column.doc for column in release.table.columns)
 

@@ -56,8 +56,8 @@ def by_partition(records: Iterable[Record]) -> dict[int, list[Record]]:
 
 
 def position(message: dict) -> tuple[int, int]:
-    before, at = msgspec.json.decode(message["source"]["sequence"])
-    return int(before), int(at)
+    before, lsn = msgspec.json.decode(message["source"]["sequence"])
+    return int(before), int(lsn)
 
 
 def folded(records: Iterable[Record]) -> dict[bytes, dict]:
@@ -120,8 +120,8 @@ class TestTimes:
         arrived = times.filter(pl.col("arr_time").is_not_null())
         assert arrived["arrived"].null_count() == 0
         ground = (pl.col("arrived") - pl.col("departed")).dt.total_minutes() - pl.col("air_time")
-        found = arrived.select(ground.min().alias("least"), ground.max().alias("most")).row(0)
-        assert found == (5, 235)  # an hour wrong in any zone would be less than nothing; a day, more than all
+        bounds = arrived.select(ground.min().alias("least"), ground.max().alias("most")).row(0)
+        assert bounds == (5, 235)  # an hour wrong in any zone would be less than nothing; a day, more than all
         assert arrived.filter(pl.col("arrived") <= pl.col("departed")).is_empty()
         zones = dict(reference("airports").select("faa", "tzone").iter_rows())
         wrong = 0
@@ -173,7 +173,7 @@ class TestMessages:
             for place, (value, key, *_) in enumerate(records):
                 if value is not None and b'"op":"d"' in value:
                     before = msgspec.json.decode(value)["before"]
-                    known = {name: told for name, told in before.items() if told is not None}
+                    known = {name: value for name, value in before.items() if value is not None}
                     assert len(before) == 19
                     assert known == msgspec.json.decode(key)
                     assert records[place + 1][:2] == (None, key)
@@ -193,19 +193,19 @@ class TestMessages:
         debezium, dms = [], []
         for value, key, partition, _ in flight_changes(flights=FEW):
             if value is not None:
-                told = msgspec.json.decode(value)
-                row = told["after"] or told["before"]
-                when = datetime.fromtimestamp(told["source"]["ts_ms"] / 1000).astimezone()
-                place = (told["source"]["txId"], told["source"]["lsn"])
-                debezium.append((key, partition, row, operations[told["op"]], place, when))
+                document = msgspec.json.decode(value)
+                row = document["after"] or document["before"]
+                when = datetime.fromtimestamp(document["source"]["ts_ms"] / 1000).astimezone()
+                place = (document["source"]["txId"], document["source"]["lsn"])
+                debezium.append((key, partition, row, operations[document["op"]], place, when))
         for value, key, partition, _ in flight_changes(flights=FEW, message_format="dms"):
             assert value is not None
-            told = msgspec.json.decode(value)
-            about = told["metadata"]
+            document = msgspec.json.decode(value)
+            about = document["metadata"]
             high, low = about["stream-position"].split(".")[-1].split("/")
             place = (about["transaction-id"], int(high + low, 16))
             when = datetime.fromisoformat(about["commit-timestamp"])
-            dms.append((key, partition, told["data"], about["operation"], place, when))
+            dms.append((key, partition, document["data"], about["operation"], place, when))
         assert debezium == dms
 
     @pytest.mark.slow
@@ -222,10 +222,10 @@ class TestSending:
         feed = FlightChanges(flights=FEW, disorder=disorder)
         whole = by_partition(feed.records())
         assert [len(whole[partition]) for partition in range(4)] == feed.ends
-        held = [0, 1, feed.ends[2], feed.ends[3] // 2]
-        rest = by_partition(feed.records(held))
-        assert all(rest[partition] == whole[partition][end:] for partition, end in enumerate(held))
-        assert feed.record(3, held[3]) == rest[3][0]
+        offsets = [0, 1, feed.ends[2], feed.ends[3] // 2]
+        rest = by_partition(feed.records(offsets))
+        assert all(rest[partition] == whole[partition][end:] for partition, end in enumerate(offsets))
+        assert feed.record(3, offsets[3]) == rest[3][0]
         assert not list(feed.records([end + 5 for end in feed.ends]))
 
     @pytest.mark.parametrize("disorder", [Disorder(), *DISORDERS])
@@ -236,12 +236,12 @@ class TestSending:
             assert records == all_days[partition][: len(records)]
 
     def test_is_the_same_for_the_same_seed_alone(self):
-        one, same, other = (
+        first, same, other = (
             list(flight_changes(flights=FEW, disorder=Disorder(late=0.3, seed=seed))) for seed in (3, 3, 4)
         )
-        assert one == same
-        assert one != other
-        assert sorted(map(str, one)) == sorted(map(str, other))
+        assert first == same
+        assert first != other
+        assert sorted(map(str, first)) == sorted(map(str, other))
 
 
 class TestDisorder:
@@ -261,10 +261,10 @@ class TestDisorder:
 
     def test_is_as_much_as_asked_for(self):
         frames = [FlightChanges(flights=FEW, disorder=disorder).frame for disorder in DISORDERS]
-        held = (frames[0]["delivered"] > frames[0]["time"]).mean()
+        share = (frames[0]["delivered"] > frames[0]["time"]).mean()
         again = frames[1]["again"].sum() / (~frames[1]["again"]).sum()
         turned = frames[2].filter(pl.col("delivered") != pl.col("time"))["flight_row"].n_unique() / FEW
-        assert held == pytest.approx(0.2, abs=0.02)
+        assert share == pytest.approx(0.2, abs=0.02)
         assert again == pytest.approx(0.2, abs=0.02)
         assert turned == pytest.approx(0.5, abs=0.03)
 

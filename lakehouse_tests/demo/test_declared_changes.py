@@ -29,9 +29,9 @@ def declared(file: Path) -> object:
 
 @pytest.fixture(scope="module")
 def mirror() -> Mirror:
-    found = declared(DECLARATIONS / "streams" / "flight_changes.py")
-    assert isinstance(found, Mirror)
-    return found
+    value = declared(DECLARATIONS / "streams" / "flight_changes.py")
+    assert isinstance(value, Mirror)
+    return value
 
 
 @pytest.fixture(scope="module")

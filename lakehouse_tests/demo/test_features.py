@@ -64,10 +64,10 @@ def computed(name: str, frames: dict[str, DataFrame], *key: str) -> dict[Any, Ro
     """Rows by key, after the columns were compared with the declared ones."""
     derivation = feature(name)
     asked = {"parameters": PARAMETERS} if "parameters" in derivation.asks_for else {}
-    found = in_sql(derivation, frames) if isinstance(derivation.compute, str) else derivation(**frames, **asked)
+    frame = in_sql(derivation, frames) if isinstance(derivation.compute, str) else derivation(**frames, **asked)
     types = {column.name: column.type for column in derivation.table.columns if column.name != "runtime_date"}
-    assert {field.name: field.dataType for field in found.schema} == types
-    rows = found.collect()
+    assert {field.name: field.dataType for field in frame.schema} == types
+    rows = frame.collect()
     keys = [row[key[0]] if len(key) == 1 else tuple(row[part] for part in key) for row in rows]
     assert len(set(keys)) == len(keys)
     return dict(zip(keys, rows, strict=True))
@@ -81,27 +81,27 @@ def in_sql(derivation: Derived, frames: dict[str, DataFrame]) -> DataFrame:
 
 
 def test_weather_is_known_when_its_hour_is_over(frame: Frame) -> None:
-    told = {"origin": "EWR", "temp": 40.0, "precip": 0.1, "visib": 2.9, "wind_speed": 12.5}
-    found = computed(
+    observed = {"origin": "EWR", "temp": 40.0, "precip": 0.1, "visib": 2.9, "wind_speed": 12.5}
+    by_airport = computed(
         "hourly_weather",
-        {"weather": frame("raw.weather", {**told, "time_hour": HOUR}, {**told, "origin": "JFK", "visib": 3.0})},
+        {"weather": frame("raw.weather", {**observed, "time_hour": HOUR}, {**observed, "origin": "JFK", "visib": 3.0})},
         "origin",
     )
-    assert found["EWR"]["known_from"] - found["EWR"]["time_hour"] == timedelta(hours=1)
-    assert (found["EWR"]["low_visibility"], found["JFK"]["low_visibility"]) == (True, False)
-    assert found["EWR"]["precip"] == Decimal("0.10")
+    assert by_airport["EWR"]["known_from"] - by_airport["EWR"]["time_hour"] == timedelta(hours=1)
+    assert (by_airport["EWR"]["low_visibility"], by_airport["JFK"]["low_visibility"]) == (True, False)
+    assert by_airport["EWR"]["precip"] == Decimal("0.10")
 
 
 def test_a_wind_that_never_blows_is_unknown_and_the_rest_of_the_hour_stays(frame: Frame) -> None:
-    told = {"time_hour": HOUR, "temp": 27.0, "precip": 0.0, "visib": 10.0}
+    observed = {"time_hour": HOUR, "temp": 27.0, "precip": 0.0, "visib": 10.0}
     rows = [
-        {**told, "origin": "EWR", "wind_speed": 1048.36},
-        {**told, "origin": "JFK", "wind_speed": 250.0},
-        {**told, "origin": "LGA", "wind_speed": None},
+        {**observed, "origin": "EWR", "wind_speed": 1048.36},
+        {**observed, "origin": "JFK", "wind_speed": 250.0},
+        {**observed, "origin": "LGA", "wind_speed": None},
     ]
-    found = computed("hourly_weather", {"weather": frame("raw.weather", *rows)}, "origin")
-    assert [found[airport]["wind_speed"] for airport in ("EWR", "JFK", "LGA")] == [None, 250.0, None]
-    assert found["EWR"]["temp"] == 27.0
+    by_airport = computed("hourly_weather", {"weather": frame("raw.weather", *rows)}, "origin")
+    assert [by_airport[airport]["wind_speed"] for airport in ("EWR", "JFK", "LGA")] == [None, 250.0, None]
+    assert by_airport["EWR"]["temp"] == 27.0
 
 
 def test_an_airports_load_is_its_schedule_cancelled_flights_among_it(frame: Frame) -> None:
@@ -112,9 +112,9 @@ def test_an_airports_load_is_its_schedule_cancelled_flights_among_it(frame: Fram
         {"carrier": "DL", "flight": 3, "distance": 999},
         {"origin": "JFK"},
     )
-    found = computed("airport_load", {"flights": flights}, "origin")
-    assert found["EWR"].asDict().items() >= {"departures": 3, "carriers": 2, "long_haul": 2}.items()
-    assert found["JFK"]["departures"] == 1
+    by_airport = computed("airport_load", {"flights": flights}, "origin")
+    assert by_airport["EWR"].asDict().items() >= {"departures": 3, "carriers": 2, "long_haul": 2}.items()
+    assert by_airport["JFK"]["departures"] == 1
 
 
 def test_a_routes_day_counts_late_cancelled_and_diverted_flights_apart(frame: Frame) -> None:
@@ -127,8 +127,8 @@ def test_a_routes_day_counts_late_cancelled_and_diverted_flights_apart(frame: Fr
         {"arr_delay": None, "dep_time": None},
         {"arr_delay": None, "dep_time": None, "day": 6},
     )
-    found = computed("route_days", {"flights": flights}, "day")
-    first, second = found[date(2013, 2, 5)], found[date(2013, 2, 6)]
+    by_day = computed("route_days", {"flights": flights}, "day")
+    first, second = by_day[date(2013, 2, 5)], by_day[date(2013, 2, 6)]
     counts = ("flights", "cancelled", "arrived", "late", "delay_minutes", "worst_delay")
     assert tuple(first[name] for name in counts) == (5, 1, 3, 1, 1, 16)
     assert first["mean_delay"] == pytest.approx(1 / 3)
@@ -144,10 +144,10 @@ def test_history_ends_two_days_before_and_begins_four_weeks_earlier(frame: Frame
         return [{"month": when.month, "day": when.day, "flight": n, "arr_delay": delay} for n in range(flights)]
 
     flights = [*day(0, 7, 99), *day(1, 6, 99), *day(2, 1, 16), *day(29, 3, 8), *day(30, 9, 99)]
-    found = computed("route_history", {"flights": frame("raw.flights", *flights)}, "day")
-    assert found[today]["flights"] == 4
-    assert found[today]["late_share"] == 0.25
-    assert found[today]["mean_delay"] == 10.0
+    by_day = computed("route_history", {"flights": frame("raw.flights", *flights)}, "day")
+    assert by_day[today]["flights"] == 4
+    assert by_day[today]["late_share"] == 0.25
+    assert by_day[today]["mean_delay"] == 10.0
 
 
 def test_a_route_that_was_hardly_flown_or_never_arrived_says_nothing(frame: Frame) -> None:
@@ -159,11 +159,11 @@ def test_a_route_that_was_hardly_flown_or_never_arrived_says_nothing(frame: Fram
         {"dest": "BOS", "day": 3, "flight": 2, **cancelled},
         {"dest": "BOS", "day": 5},
     ]
-    found = computed("route_history", {"flights": frame("raw.flights", *flights)}, "dest", "day")
-    assert found["IAH", date(2013, 2, 3)]["flights"] == 0
-    assert found["IAH", date(2013, 2, 5)]["flights"] == 1
-    assert found["IAH", date(2013, 2, 5)]["late_share"] is None
-    never = found["BOS", date(2013, 2, 5)]
+    by_route = computed("route_history", {"flights": frame("raw.flights", *flights)}, "dest", "day")
+    assert by_route["IAH", date(2013, 2, 3)]["flights"] == 0
+    assert by_route["IAH", date(2013, 2, 5)]["flights"] == 1
+    assert by_route["IAH", date(2013, 2, 5)]["late_share"] is None
+    never = by_route["BOS", date(2013, 2, 5)]
     assert (never["flights"], never["late_share"], never["cancelled_share"]) == (2, None, 1.0)
 
 
@@ -185,11 +185,11 @@ def test_a_fleet_counts_each_plane_once_a_month_known_or_not(frame: Frame) -> No
         {"tailnum": "N2", "year": 2013, "seats": 200},
         {"tailnum": "N3", "year": None, "seats": 300},
     )
-    found = computed("carrier_fleet", {"flights": flights, "planes": planes}, "carrier", "month")
-    february = found["UA", date(2013, 2, 1)]
+    by_carrier = computed("carrier_fleet", {"flights": flights, "planes": planes}, "carrier", "month")
+    february = by_carrier["UA", date(2013, 2, 1)]
     assert tuple(february)[2:] == (4, 3, 5.0, 200.0)
-    assert tuple(found["UA", date(2013, 3, 1)])[2:] == (1, 1, 10.0, 100.0)
-    assert tuple(found["AA", date(2013, 2, 1)])[2:] == (1, 0, None, None)
+    assert tuple(by_carrier["UA", date(2013, 3, 1)])[2:] == (1, 1, 10.0, 100.0)
+    assert tuple(by_carrier["AA", date(2013, 2, 1)])[2:] == (1, 0, None, None)
 
 
 @pytest.fixture
@@ -249,11 +249,11 @@ def test_every_flight_is_one_row_whatever_was_known(frame: Frame, known: dict[st
 
 def test_no_feature_changes_with_the_outcome(frame: Frame, known: dict[str, DataFrame]) -> None:
     outcomes = [{"arr_delay": 200}, {"arr_delay": -5}, {"arr_delay": None, "dep_time": None, "tailnum": None}]
-    told = [column.name for column in feature("training").table.columns if column.doc.startswith("Feature")]
+    features = [column.name for column in feature("training").table.columns if column.doc.startswith("Feature")]
     rows = [
         computed("training", {"flights": frame("raw.flights", outcome), **known}, "flight")[1] for outcome in outcomes
     ]
-    assert len({tuple(row[name] for name in told) for row in rows}) == 1
+    assert len({tuple(row[name] for name in features) for row in rows}) == 1
 
 
 def test_the_release_holds_every_feature_table_and_nothing_else() -> None:

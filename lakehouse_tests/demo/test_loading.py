@@ -46,20 +46,20 @@ def demo_broker(tmp_path_factory: pytest.TempPathFactory, jars: Path) -> Iterato
     local.stop()
 
 
-def held(kafka: KafkaSettings, topic: str) -> list[int]:
+def end_offsets(kafka: KafkaSettings, topic: str) -> list[int]:
     return [limits.last_stable for _, limits in sorted(read_topic(kafka, topic).partitions.items())]
 
 
 def values(kafka: KafkaSettings, topic: str, partition: int, count: int, start: int = 0) -> list[bytes | None]:
     consumer = Consumer({**client_config(kafka), "group.id": "test", "auto.offset.reset": "earliest"})
     consumer.assign([TopicPartition(topic, partition, start)])
-    found: list[bytes | None] = []
-    while len(found) < count:
-        messages = consumer.consume(min(count - len(found), 10_000), timeout=60)
-        assert messages, f"only {len(found)} of {count} came"
-        found += [message.value() for message in messages]
+    received: list[bytes | None] = []
+    while len(received) < count:
+        messages = consumer.consume(min(count - len(received), 10_000), timeout=60)
+        assert messages, f"only {len(received)} of {count} came"
+        received += [message.value() for message in messages]
     consumer.close()
-    return found
+    return received
 
 
 def by_partition(records: Iterable[Record]) -> dict[int, list[bytes | None]]:
@@ -72,7 +72,7 @@ def by_partition(records: Iterable[Record]) -> dict[int, list[bytes | None]]:
 def kill_while_loading(kafka: KafkaSettings, topic: str) -> None:
     create_topic(kafka, topic, 4)
     loader = subprocess.Popen([sys.executable, "-c", LOAD, kafka.bootstrap_servers, topic])
-    while loader.poll() is None and sum(held(kafka, topic)) == 0:
+    while loader.poll() is None and sum(end_offsets(kafka, topic)) == 0:
         time.sleep(0.005)
     os.kill(loader.pid, signal.SIGKILL)
     loader.wait()
@@ -80,12 +80,12 @@ def kill_while_loading(kafka: KafkaSettings, topic: str) -> None:
 
 def test_a_load_that_was_killed_is_completed_and_nothing_is_sent_twice(demo_broker: KafkaSettings):
     kill_while_loading(demo_broker, "flights")
-    before = sum(held(demo_broker, "flights"))
+    before = sum(end_offsets(demo_broker, "flights"))
     assert 0 < before < FIRST_YEAR, "the kill came too late to interrupt anything"
 
     sent = load_demo(demo_broker, topics=["flights", "reference"])
     assert sent == {"flights": FIRST_YEAR - before, "reference": MESSAGES}
-    ends = held(demo_broker, "flights")
+    ends = end_offsets(demo_broker, "flights")
     assert sum(ends) == FIRST_YEAR
     assert max(ends) - min(ends) <= 1
     expected = FlightFeed().first_year()
@@ -98,12 +98,12 @@ def test_a_load_that_was_killed_is_completed_and_nothing_is_sent_twice(demo_brok
 @pytest.mark.soak
 def test_changes_are_completed_as_well_after_a_kill_and_each_keeps_its_place(demo_broker: KafkaSettings):
     kill_while_loading(demo_broker, "flight_changes")
-    before = sum(held(demo_broker, "flight_changes"))
+    before = sum(end_offsets(demo_broker, "flight_changes"))
     assert 0 < before < CHANGE_MESSAGES, "the kill came too late to interrupt anything"
 
     assert load_demo(demo_broker, topics=["flight_changes"]) == {"flight_changes": CHANGE_MESSAGES - before}
     changes = FlightChanges()
-    assert held(demo_broker, "flight_changes") == changes.ends
+    assert end_offsets(demo_broker, "flight_changes") == changes.ends
     # From where the load was interrupted, and the last messages of all.
     for places in ([before // 4] * 4, [end - 50 for end in changes.ends]):
         for partition, expected in by_partition(islice(changes.records(places), 200)).items():
@@ -119,7 +119,7 @@ def test_changes_that_somebody_began_to_send_otherwise_are_not_mixed(broker: Kaf
     assert send(broker, "flight_changes", other.records()) == sum(other.ends)
     with pytest.raises(AnotherHistory, match=r"flight_changes .* holds other changes"):
         load_demo(broker, topics=["flight_changes"])
-    assert held(broker, "flight_changes") == other.ends
+    assert end_offsets(broker, "flight_changes") == other.ends
 
 
 def test_later_days_follow_one_after_the_other(demo_broker: KafkaSettings):
@@ -128,7 +128,7 @@ def test_later_days_follow_one_after_the_other(demo_broker: KafkaSettings):
     assert send_days(demo_broker, 1) == len(feed.day(0))
     assert send_days(demo_broker, 2) == len(feed.day(1)) + len(feed.day(2))
     later = [*feed.day(0), *feed.day(1), *feed.day(2)]
-    for partition, end in enumerate(held(demo_broker, "flights")):
+    for partition, end in enumerate(end_offsets(demo_broker, "flights")):
         start = len(range(partition, FIRST_YEAR, 4))
         mine = [value for number, value in enumerate(later, FIRST_YEAR) if number % 4 == partition]
         assert values(demo_broker, "flights", partition, end - start, start) == mine

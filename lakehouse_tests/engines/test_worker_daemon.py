@@ -75,7 +75,7 @@ def look():
 """
 
 
-def said(program: str) -> list[str]:
+def printed(program: str) -> list[str]:
     """What a daemon with nothing to do for 0 s says of its looks."""
     done = subprocess.run(
         [sys.executable, "-c", IDLE + program], capture_output=True, text=True, check=True, timeout=60
@@ -84,7 +84,7 @@ def said(program: str) -> list[str]:
 
 
 def test_a_daemon_that_nobody_needs_ends() -> None:
-    assert said("print(look())") == ["ended"]
+    assert printed("print(look())") == ["ended"]
 
 
 def test_a_daemon_with_a_worker_or_a_request_stays() -> None:
@@ -100,7 +100,7 @@ while worker_daemon._has_workers():
     time.sleep(0.01)
 print(look())
 """
-    assert said(program) == ["[]", "True", "[]", "ended"]
+    assert printed(program) == ["[]", "True", "[]", "ended"]
 
 
 def test_who_asks_while_the_daemon_ends_is_told_so() -> None:
@@ -126,7 +126,7 @@ try:
 except ConnectionRefusedError:
     print("refused")
 """
-    assert said("listening_at = listening.getsockname()\n" + program) == ["ended", "reset", "refused"]
+    assert printed("listening_at = listening.getsockname()\n" + program) == ["ended", "reset", "refused"]
 
 
 def test_spark_s_own_daemon_ends_so() -> None:

@@ -231,8 +231,8 @@ class LakeMachine(RuleBasedStateMachine):
         """The heart of it."""
         for name, book in self.books.items():
             assert self.oracle.head(name) in book.states, f"{name} is at a snapshot that nobody has put there"
-            held, needed = self.oracle.records(name), book.records()
-            assert held == needed, f"{name}: {held - needed} too many, {needed - held} missing"
+            stored, needed = self.oracle.records(name), book.records()
+            assert stored == needed, f"{name}: {stored - needed} too many, {needed - stored} missing"
 
     @rule(name=st.sampled_from(TABLES), choice=st.integers(0, 50))
     def look_back(self, name: str, choice: int) -> None:

@@ -84,9 +84,9 @@ def test_changes_of_debezium() -> None:
         debezium("d", before={QUOTED: 1, SPACED: None, "other": None}),
         None,
     ]
-    found = decode(messages, log, keys=[{QUOTED: 1}] * 4)
-    assert not found.errors
-    created, updated, deleted, tombstone = found.rows.values()
+    decoded = decode(messages, log, keys=[{QUOTED: 1}] * 4)
+    assert not decoded.errors
+    created, updated, deleted, tombstone = decoded.rows.values()
     assert created["after"] == {"number": 1, "price": "2", "other": "x"}
     assert json.loads(created["extra"]) == {"price": "not this one"}
     assert (updated["unavailable"], updated["after"]["price"]) == (["price"], None)

@@ -15,7 +15,7 @@ from lakehouse_tests.fixtures.lakes import Lake
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ("file:/t/a", "file:///t/a"),
         ("/t/a/", "file:/t//a"),
@@ -24,16 +24,16 @@ from lakehouse_tests.fixtures.lakes import Lake
         ("hdfs:/t/a", "hdfs://name/t/a"),
     ],
 )
-def test_two_addresses_of_one_place(one: str, other: str) -> None:
-    assert place_of(one) == place_of(other)
+def test_two_addresses_of_one_place(first: str, other: str) -> None:
+    assert place_of(first) == place_of(other)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("s3://a/t", "s3://b/t"), ("file:/t/a", "file:/t/ab"), ("file:/t/a%20b", "file:/t/a b")]
+    ("first", "other"), [("s3://a/t", "s3://b/t"), ("file:/t/a", "file:/t/ab"), ("file:/t/a%20b", "file:/t/a b")]
 )
-def test_two_places(one: str, other: str) -> None:
-    assert place_of(one) != place_of(other)
-    assert not place_of(other).startswith(place_of(one))
+def test_two_places(first: str, other: str) -> None:
+    assert place_of(first) != place_of(other)
+    assert not place_of(other).startswith(place_of(first))
 
 
 def test_a_symlink_is_the_place_that_it_leads_to(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_expiry_leaves_a_file_that_calls_itself_statistics(sql_lake: Lake, table
     secret.write_text("precious")
     head = head_of(sql_lake.load(table))
     assert head is not None
-    told = StatisticsFile.model_validate(
+    statistics = StatisticsFile.model_validate(
         {
             "snapshot-id": head,
             "statistics-path": secret.as_uri(),
@@ -77,7 +77,7 @@ def test_expiry_leaves_a_file_that_calls_itself_statistics(sql_lake: Lake, table
             "blob-metadata": [],
         }
     )
-    update = SetStatisticsUpdate.model_validate({"statistics": told})
+    update = SetStatisticsUpdate.model_validate({"statistics": statistics})
     change = TableChange(tuple(table.split(".")), (), (update,))
     sql_lake.catalog.commit_tables([change])
     grow(sql_lake)
@@ -109,18 +109,18 @@ def test_a_dropped_branch_leaves_a_file_that_is_another_tables(sql_lake: Lake, t
     assert head is not None
     sql_lake.catalog.commit_tables([TableChange(tuple(table.split(".")), (), (set_branch(stranger, head),))])
     sql_lake.load(table).add_files(files_of(precious(sql_lake)), branch=stranger)
-    (found,) = abandoned_branches(sql_lake.load(table), older_than=timedelta(0))
-    assert drop_branch(sql_lake.catalog, found) == 0
+    (branch,) = abandoned_branches(sql_lake.load(table), older_than=timedelta(0))
+    assert drop_branch(sql_lake.catalog, branch) == 0
     assert sql_lake.rows(f"{sql_lake.namespace}.orders_old") == [7, 8]
 
 
 def test_a_location_is_not_believed_without_the_tables_metadata(sql_lake: Lake, table: str) -> None:
     """Whoever may write a table may say that it lies at the root of everything."""
-    at, precious_files = sql_lake.load(table).location(), files_of(precious(sql_lake))
+    location, precious_files = sql_lake.load(table).location(), files_of(precious(sql_lake))
     own = files_of(sql_lake.load(table))
     assert own_files(sql_lake.load(table), [*own, *precious_files], ()) == own
-    assert own_files(sql_lake.load(table), own, [place_of(f"{at}/data")]) == []
-    for claimed in (Path(urlparse(at).path).parent.as_uri(), "file:///", f"{at}_old"):
+    assert own_files(sql_lake.load(table), own, [place_of(f"{location}/data")]) == []
+    for claimed in (Path(urlparse(location).path).parent.as_uri(), "file:///", f"{location}_old"):
         move = SetLocationUpdate(location=claimed)
         sql_lake.catalog.commit_tables([TableChange(tuple(table.split(".")), (), (move,))])
         assert own_files(sql_lake.load(table), [*own, *precious_files], ()) == []

@@ -102,7 +102,7 @@ def test_what_a_rebase_leaves_on_no_reference_goes_in_the_end(lake: Lake) -> Non
         )
         for ms in days
     ]
-    assert [set(outdated_snapshots(one, head_of(one) or 0)) for one in later] == [set(), left]
+    assert [set(outdated_snapshots(table, head_of(table) or 0)) for table in later] == [set(), left]
 
 
 def test_a_file_that_is_named_in_another_way_is_needed_still(lake: Lake) -> None:

@@ -83,7 +83,7 @@ CHANGES = (
         name="clock of arrival",
         promise="P4: One change from a clock that is ahead makes all others too late, and no new rows come.",
         keeps="lakehouse.steps.cdc.fold.clocks:Arrival.believed",
-        lets_pass=lambda original: lambda self, told: told,
+        lets_pass=lambda original: lambda self, time: time,
         guard="steps/cdc/fold/test_clocks.py::test_a_clock_far_ahead_says_nothing",
     ),
     Mechanism(
@@ -260,7 +260,7 @@ CHANGES = (
         name="range of reprocessed changes",
         promise="P4: Changes that come late from quarantine are folded without others of their keys.",
         keeps="lakehouse.steps.cdc.plan.range:_apart",
-        lets_pass=lambda original: lambda found: (found, False),
+        lets_pass=lambda original: lambda value: (value, False),
         guard="steps/cdc/test_reprocessed.py::test_reprocessed_changes_are_a_range_of_their_own",
     ),
     Mechanism(

@@ -29,7 +29,7 @@ def _unpinned(original: Function) -> Function:
 
 def _raises_all(original: Function) -> Function:
     """A part of a proof ends all of it."""
-    return lambda attempted, what, at, find, otherwise: find()
+    return lambda attempted, what, snapshots, find, otherwise: find()
 
 
 def _from_now(original: Function) -> Function:

@@ -11,7 +11,7 @@ from lakehouse.steps.maintenance.approval import Approval
 from lakehouse_tests.mechanisms.mechanism import Function, Mechanism, answers, gives
 
 
-def _said_nothing(original: Function) -> Function:
+def _without_notes(original: Function) -> Function:
     """The seal of maintenance says nothing of what came before."""
     return lambda kind, previous, attempt: replace(original(kind, previous, attempt), statement={}, inputs={})
 
@@ -53,7 +53,7 @@ def _allowed(original: Function) -> Function:
 
 
 def _approved(_: Function) -> Function:
-    return lambda digests, memory, found, action: Approval(action)
+    return lambda digests, memory, surveyed, action: Approval(action)
 
 
 _APPROVAL = "steps/maintenance/test_approval.py::"
@@ -129,7 +129,7 @@ MAINTENANCE = (
         name="repeated seal",
         promise="P5: After maintenance and expiry nobody knows a table's position.",
         keeps="lakehouse.protocol.seals.seal:Seal.repeated",
-        lets_pass=_said_nothing,
+        lets_pass=_without_notes,
         guard="protocol/seals/test_seal.py::test_maintenance_says_again_what_the_seal_before_it_said",
     ),
     Mechanism(

@@ -99,7 +99,7 @@ SERVERS = (
         name="refused tables",
         promise="P5: A table that the catalog refuses is taken for one that was dropped, and nobody hears of it.",
         keeps="lakehouse.protocol.catalog.rest:RestLakeCatalog.locations",
-        lets_pass=answers(lambda found: Locations(found.known)),
+        lets_pass=answers(lambda locations: Locations(locations.known)),
         guard=_PATIENCE + "test_one_table_that_is_refused_hides_no_other",
     ),
     Mechanism(

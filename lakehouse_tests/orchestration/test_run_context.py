@@ -106,9 +106,9 @@ def test_a_run_that_nobody_recorded_has_no_date_rather_than_todays() -> None:
 
 def test_an_attempt_speaks_for_its_run() -> None:
     context = Context({RUNTIME_DATE_TAG: "2013-05-14"}, root_run_id="root")
-    one, two = (attempt_of(cast("StepContext", context), SETTINGS, step="s", code_version="v") for _ in range(2))
-    assert (one.run_id, one.root_run_id, one.runtime_date) == (context.run_id, "root", "2013-05-14")
-    assert one.branch != two.branch
+    first, two = (attempt_of(cast("StepContext", context), SETTINGS, step="s", code_version="v") for _ in range(2))
+    assert (first.run_id, first.root_run_id, first.runtime_date) == (context.run_id, "root", "2013-05-14")
+    assert first.branch != two.branch
 
 
 def test_how_a_run_is_executed_is_no_parameter() -> None:
@@ -128,7 +128,7 @@ def test_a_run_lays_its_own_parameters_over_the_declared_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "said"),
+    ("tag", "message"),
     [
         ("share=1", "no JSON object"),
         ("[1]", "no JSON object"),
@@ -138,17 +138,17 @@ def test_a_run_lays_its_own_parameters_over_the_declared_ones() -> None:
         ('{"share": null}', "share is no text, number or flag"),
     ],
 )
-def test_a_parameter_that_would_change_nothing_is_refused(tag: str, said: str) -> None:
+def test_a_parameter_that_would_change_nothing_is_refused(tag: str, message: str) -> None:
     with pytest.raises(ParametersInvalid) as refused:
         parameters_of(tag, share=0.5)
-    assert said in refused.value.message
+    assert message in refused.value.message
 
 
 def test_the_digest_of_parameters_is_the_same_for_the_same_values() -> None:
     run = Context().run
-    one = parameters_digest(run, {"a": 1, "b": "x"})
-    assert one == parameters_digest(run, {"b": "x", "a": 1})
-    assert len({one, parameters_digest(run, {"a": 2, "b": "x"}), parameters_digest(run, {})}) == 3
+    digest = parameters_digest(run, {"a": 1, "b": "x"})
+    assert digest == parameters_digest(run, {"b": "x", "a": 1})
+    assert len({digest, parameters_digest(run, {"a": 2, "b": "x"}), parameters_digest(run, {})}) == 3
 
 
 def test_an_attempt_carries_the_digest_of_its_runs_parameters() -> None:

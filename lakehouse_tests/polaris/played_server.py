@@ -69,7 +69,11 @@ class PlayedPolaris:
     @property
     def writes(self) -> list[Exchange]:
         """What was asked to be changed."""
-        return [one for one in self.exchanges if one.method not in ("GET", "HEAD") and "oauth" not in one.path]
+        return [
+            exchange
+            for exchange in self.exchanges
+            if exchange.method not in ("GET", "HEAD") and "oauth" not in exchange.path
+        ]
 
     def answer(self, method: str, path: str, body: Body | None, form: Body, headers: Body) -> tuple[int, Body | None]:
         address = urlsplit(path)

@@ -50,25 +50,25 @@ def problem(kind: str | None, value: Any) -> str | None:
         taken = getattr(models, kind).from_dict(value).to_dict()
     except Exception as error:  # noqa: BLE001 # of any class: that it does not take the value is what is told
         return f"{kind}: {type(error).__name__}: {error}"
-    return None if said(taken) == said(value) else f"{kind}: read as {taken}"
+    return None if normalized(taken) == normalized(value) else f"{kind}: read as {taken}"
 
 
-def said(value: Any) -> Any:
+def normalized(value: Any) -> Any:
     """A value without what says nothing."""
     if isinstance(value, dict):
         return {
-            key: said(below)
+            key: normalized(below)
             for key, below in value.items()
             if below not in (None, {}) and not (key in DEFAULTS and below == DEFAULTS[key])
         }
     if hasattr(value, "get_secret_value"):
         return value.get_secret_value()
-    return [said(item) for item in value] if isinstance(value, list) else value
+    return [normalized(item) for item in value] if isinstance(value, list) else value
 
 
 def main(file: Path) -> int:
     """Read them all."""
-    found, read = [], 0
+    problems, read = [], 0
     for line in file.read_text(encoding="utf-8").splitlines():
         method, path, body, status, answer = json.loads(line)
         if not path.startswith(PREFIX) or status >= 400:
@@ -77,12 +77,12 @@ def main(file: Path) -> int:
         kinds = next((kinds for known, kinds in OPERATIONS.items() if re.fullmatch(known, asked)), None)
         read += 1
         if kinds is None:
-            found.append(f"{asked}: no operation of Polaris")
+            problems.append(f"{asked}: no operation of Polaris")
             continue
-        told = zip(kinds, (body, answer), strict=True)
-        found += [f"{asked}: {wrong}" for kind, value in told if (wrong := problem(kind, value)) is not None]
-    print("\n".join(found) or f"{read} read")
-    return 1 if found else 0
+        pairs = zip(kinds, (body, answer), strict=True)
+        problems += [f"{asked}: {wrong}" for kind, value in pairs if (wrong := problem(kind, value)) is not None]
+    print("\n".join(problems) or f"{read} read")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

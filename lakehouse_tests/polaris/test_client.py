@@ -46,7 +46,7 @@ def test_every_request_and_answer_is_one_of_polaris_description(
     rotate_credentials(server, "lake-ingest", kept)
     reset_credentials(api, server, "lake-ingest", kept)
     exchanges = tmp_path / "exchanges"
-    exchanges.write_text("".join(f"{json.dumps(one)}\n" for one in applied.exchanges))
+    exchanges.write_text("".join(f"{json.dumps(exchange)}\n" for exchange in applied.exchanges))
     read = run(polaris_client, str(READER), str(exchanges))
     assert (read.returncode, read.stderr) == (0, ""), read.stdout
     assert int(read.stdout.split()[0]) > 120
@@ -62,11 +62,11 @@ def test_the_reader_tells_what_is_not_in_the_description(polaris_client: Path, t
         ("PUT", f"{path}/a", {"storageConfigInfo": storage}, 200, {**catalog, "storageConfigInfo": storage}),
         ("DELETE", path, None, 204, None),
     ]
-    (tmp_path / "exchanges").write_text("".join(f"{json.dumps(one)}\n" for one in wrong))
+    (tmp_path / "exchanges").write_text("".join(f"{json.dumps(exchange)}\n" for exchange in wrong))
     read = run(polaris_client, str(READER), str(tmp_path / "exchanges"))
-    told = [line for line in read.stdout.splitlines() if line.startswith(("PUT /catalogs", "DELETE"))]
+    lines = [line for line in read.stdout.splitlines() if line.startswith(("PUT /catalogs", "DELETE"))]
     assert read.returncode == 1
-    assert [line.split(" {")[0].split("Error")[0] for line in told] == [
+    assert [line.split(" {")[0].split("Error")[0] for line in lines] == [
         "PUT /catalogs/a/catalog-roles/b/grants: AddGrantRequest: Validation",
         "PUT /catalogs/a: UpdateCatalogRequest: read as",
         "PUT /catalogs/a: Catalog: read as",
@@ -93,7 +93,7 @@ def test_setup_export_says_what_we_have_applied(
     assert theirs["principals"] == ours["principals"]
     assert set(theirs["principal_roles"]) == {"service_admin", *ours["principal_roles"]}
     for catalog in theirs["catalogs"]:
-        (same,) = (one for one in ours["catalogs"] if one["name"] == catalog["name"])
+        (same,) = (exported for exported in ours["catalogs"] if exported["name"] == catalog["name"])
         del catalog["roles"]["catalog_admin"]
         assert rights(catalog) == rights(same)
         plain = same.keys() - {"roles", "namespaces"}
@@ -116,5 +116,5 @@ def _sets(privileges: Any) -> object:
     if isinstance(privileges, dict):
         return {namespace: set(names) for namespace, names in privileges.items()}
     if privileges and isinstance(privileges[0], dict):  # as the client exports them, and does not read them
-        return {".".join(one["namespace"]): set(one["privileges"]) for one in privileges}
+        return {".".join(grant["namespace"]): set(grant["privileges"]) for grant in privileges}
     return set(privileges or ())

@@ -19,7 +19,7 @@ def test_what_is_not_allowed_in_an_address_is_quoted() -> None:
 def test_it_logs_in_once(played: PlayedPolaris, api: PolarisApi) -> None:
     for _ in range(2):
         api.tell(management("GET", "catalogs"))
-    assert [one.path for one in played.exchanges].count("/api/catalog/v1/oauth/tokens") == 1
+    assert [exchange.path for exchange in played.exchanges].count("/api/catalog/v1/oauth/tokens") == 1
 
 
 def refusal(api: PolarisApi) -> str:
@@ -33,8 +33,8 @@ def refusal(api: PolarisApi) -> str:
 
 
 def test_a_wrong_credential_is_told_without_it(server: PolarisServer) -> None:
-    said = refusal(PolarisApi(server, f"{ROOT}:wrong-s3cret"))
-    assert "gives no token for the credential (401 unauthorized_client: The client root-id with …)" in said
+    message = refusal(PolarisApi(server, f"{ROOT}:wrong-s3cret"))
+    assert "gives no token for the credential (401 unauthorized_client: The client root-id with …)" in message
     assert "not id:secret" in refusal(PolarisApi(server, "wrong-s3cret"))
 
 
@@ -45,9 +45,9 @@ def test_a_wrong_realm_is_told(played: PlayedPolaris, server: PolarisServer) -> 
 
 def test_a_no_is_told_with_what_was_asked(played: PlayedPolaris, applied: PlayedPolaris, server: PolarisServer) -> None:
     client, (secret, *_) = played.secrets["lake-reader"]
-    said = refusal(PolarisApi(server, f"{client}:{secret}"))
-    assert "refuses GET /api/management/v1/catalogs (403 ForbiddenException" in said
-    assert "service_admin" in said
+    message = refusal(PolarisApi(server, f"{client}:{secret}"))
+    assert "refuses GET /api/management/v1/catalogs (403 ForbiddenException" in message
+    assert "service_admin" in message
 
 
 def test_nobody_at_the_address(declare: Callable[..., PolarisServer], played: PlayedPolaris) -> None:

@@ -29,7 +29,7 @@ def test_what_is_as_declared_has_no_differences(applied: PlayedPolaris, plan: Pl
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "expected"),
     [
         ("region", "us-east-1", "  region: us-east-1 → eu-central-1"),
         ("endpoint", "https://s3.evil.example", "  endpoint: https://s3.evil.example → (none)"),
@@ -38,10 +38,10 @@ def test_what_is_as_declared_has_no_differences(applied: PlayedPolaris, plan: Pl
     ],
 )
 def test_storage_that_somebody_changed_is_told(
-    applied: PlayedPolaris, plan: Plan, key: str, value: object, told: str
+    applied: PlayedPolaris, plan: Plan, key: str, value: object, expected: str
 ) -> None:
     applied.catalogs["lake_aws"]["storageConfigInfo"][key] = value
-    assert lines(plan()) == ["update catalog lake_aws", told]
+    assert lines(plan()) == ["update catalog lake_aws", expected]
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,14 @@ def table(**parts: Any) -> Table:
 
 
 def policy(kind: str, **content: object) -> ApplicablePolicy:
-    said = json.dumps({"version": "2025-02-03", "enable": True, **content})
-    return ApplicablePolicy(policy_type=f"system.{kind}", name="ours", content=said)
+    document = json.dumps({"version": "2025-02-03", "enable": True, **content})
+    return ApplicablePolicy(policy_type=f"system.{kind}", name="ours", content=document)
 
 
 def compared(declared: Table, *policies: ApplicablePolicy) -> dict[str, tuple[str, str, str, bool]]:
     return {
-        one.key: (one.says, one.setting, one.declared, one.agrees) for one in compare_policies(declared, list(policies))
+        setting.key: (setting.says, setting.setting, setting.declared, setting.agrees)
+        for setting in compare_policies(declared, list(policies))
     }
 
 
@@ -61,8 +62,8 @@ def test_expiry() -> None:
 
 def test_orphans_and_manifests() -> None:
     declared = table(orphans=Orphans(older_than=timedelta(days=7)))
-    said = policy("orphan-file-removal", max_orphan_file_age_in_days=30, locations=["s3://a"])
-    assert compared(declared, said) == {
+    stored = policy("orphan-file-removal", max_orphan_file_age_in_days=30, locations=["s3://a"])
+    assert compared(declared, stored) == {
         "enable": ("yes", "Maintenance.orphans", "yes", True),
         "max_orphan_file_age_in_days": ("30 days", "Orphans.older_than", "7 days", False),
         "locations": ("s3://a", "", "", False),
@@ -74,24 +75,24 @@ def test_orphans_and_manifests() -> None:
 
 @pytest.mark.parametrize("declared", [table(expire=None), table(excluded="by hand")])
 def test_what_is_never_done_here_is_told_once(declared: Table) -> None:
-    said = policy("snapshot-expiry", config={"max_snapshot_age_days": 2})
-    assert compared(declared, said) == {"enable": ("yes", "Maintenance.expire", "no", False)}
+    stored = policy("snapshot-expiry", config={"max_snapshot_age_days": 2})
+    assert compared(declared, stored) == {"enable": ("yes", "Maintenance.expire", "no", False)}
 
 
 def test_what_nobody_knows_is_named() -> None:
     other = ApplicablePolicy("theirs.masking", "masks", "{}")
     broken = ApplicablePolicy("system.snapshot-expiry", "ours", "{")
-    assert not any(one.agrees for one in compare_policies(table(), [other, broken]))
-    assert [one.key for one in compare_policies(table(), [other, broken])] == [
+    assert not any(setting.agrees for setting in compare_policies(table(), [other, broken]))
+    assert [setting.key for setting in compare_policies(table(), [other, broken])] == [
         "theirs.masking",
         "system.snapshot-expiry",
     ]
 
 
 def test_an_inherited_one_says_where_from() -> None:
-    said = policy("metadata-compaction")
-    said.inherited, said.namespace = True, ["raw"]
-    assert next(compare_policies(table(), [said])) == PolicySetting(
+    stored = policy("metadata-compaction")
+    stored.inherited, stored.namespace = True, ["raw"]
+    assert next(compare_policies(table(), [stored])) == PolicySetting(
         "ours of raw", "enable", "yes", "Maintenance.manifests", "yes"
     )
 
@@ -99,9 +100,13 @@ def test_an_inherited_one_says_where_from() -> None:
 def test_they_are_read_of_a_table(applied: PlayedPolaris, api: PolarisApi) -> None:
     assert applicable_policies(api, "lake_aws", "raw.flights") == []
     applied.tables.add(("lake_aws", "raw", "flights"))
-    said = {"policy-type": "system.snapshot-expiry", "name": "ours", "content": '{"enable": true}', "version": 0}
+    fields = {"policy-type": "system.snapshot-expiry", "name": "ours", "content": '{"enable": true}', "version": 0}
     applied.policies["lake_aws", "raw", "flights"] = [
-        {**said, "inheritable": True, "inherited": True, "namespace": ["raw"]}
+        {**fields, "inheritable": True, "inherited": True, "namespace": ["raw"]}
     ]
-    (found,) = applicable_policies(api, "lake_aws", "raw.flights")
-    assert (found.policy_type, found.inherited, found.namespace) == ("system.snapshot-expiry", True, ["raw"])
+    (applicable,) = applicable_policies(api, "lake_aws", "raw.flights")
+    assert (applicable.policy_type, applicable.inherited, applicable.namespace) == (
+        "system.snapshot-expiry",
+        True,
+        ["raw"],
+    )

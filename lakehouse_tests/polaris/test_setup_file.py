@@ -9,8 +9,8 @@ from lakehouse.polaris.setup_file import setup_file
 
 
 def test_it_says_what_is_declared(server: PolarisServer) -> None:
-    said = yaml.safe_load(setup_file(server))
-    (azure,) = [catalog for catalog in said["catalogs"] if catalog["storage_type"] == "azure"]
+    document = yaml.safe_load(setup_file(server))
+    (azure,) = [catalog for catalog in document["catalogs"] if catalog["storage_type"] == "azure"]
     assert azure == {
         "name": "lake_azure",
         "type": "internal",
@@ -35,7 +35,7 @@ def test_it_says_what_is_declared(server: PolarisServer) -> None:
             }
         },
     }
-    assert said["principals"]["lake-reader"] == {"type": "service", "roles": ["lake_reader"]}
+    assert document["principals"]["lake-reader"] == {"type": "service", "roles": ["lake_reader"]}
 
 
 def test_it_names_what_setup_apply_cannot_grant(declare: Callable[..., PolarisServer]) -> None:

@@ -6,7 +6,7 @@ from lakehouse.polaris.state import Grant
 def test_a_grant_in_both_forms() -> None:
     catalog, namespace = Grant("catalog", "NAMESPACE_LIST"), Grant("namespace", "TABLE_READ_DATA", ("raw", "eu"))
     table = Grant("table", "TABLE_ADD_SNAPSHOT", ("raw",), "flights")
-    assert [str(one) for one in (catalog, namespace, table)] == [
+    assert [str(grant) for grant in (catalog, namespace, table)] == [
         "NAMESPACE_LIST on catalog",
         "TABLE_READ_DATA on namespace raw.eu",
         "TABLE_ADD_SNAPSHOT on table raw.flights",

@@ -6,20 +6,20 @@ from lakehouse_tests.polaris.played_server import PlayedPolaris
 
 
 def test_of_an_empty_server_nothing_is_found(api: PolarisApi, server: PolarisServer) -> None:
-    found = survey(api, server)
-    assert (found.catalogs, found.principals, found.others) == ({}, {}, ())
-    assert found.principal_roles == {"service_admin"}
+    surveyed = survey(api, server)
+    assert (surveyed.catalogs, surveyed.principals, surveyed.others) == ({}, {}, ())
+    assert surveyed.principal_roles == {"service_admin"}
 
 
 def test_what_was_applied_is_found(applied: PlayedPolaris, api: PolarisApi, server: PolarisServer) -> None:
-    found, should = survey(api, server), wanted(server)
+    surveyed, should = survey(api, server), wanted(server)
     for name, catalog in should.catalogs.items():
-        assert found.catalogs[name].roles == catalog.roles
-        assert found.catalogs[name].namespaces == catalog.namespaces
-        assert found.catalogs[name].storage == catalog.storage
-        assert found.catalogs[name].version == 1
-    assert {name: one.roles for name, one in found.principals.items()} == {
-        name: one.roles for name, one in should.principals.items()
+        assert surveyed.catalogs[name].roles == catalog.roles
+        assert surveyed.catalogs[name].namespaces == catalog.namespaces
+        assert surveyed.catalogs[name].storage == catalog.storage
+        assert surveyed.catalogs[name].version == 1
+    assert {name: principal.roles for name, principal in surveyed.principals.items()} == {
+        name: principal.roles for name, principal in should.principals.items()
     }
 
 

@@ -47,8 +47,8 @@ def sections(declarations: Declarations) -> dict[str, list[Described]]:
             for spec in mirror_check_specs(tables_of)
         ),
         **{
-            title: _once((_pattern(judge.name), judge.description, judge.blocking) for judge in found)
-            for title, found in judges.items()
+            title: _once((_pattern(judge.name), judge.description, judge.blocking) for judge in members)
+            for title, members in judges.items()
         },
         "Maintenance": _once((spec.name, spec.description or "", spec.blocking) for spec in upkeep),
     }
@@ -74,9 +74,9 @@ def _lines() -> Iterator[str]:
         "Every asset check, as Dagster shows it. Where a declaration has a part in the text, it is the demo's. A check "
         "that blocks stops what is computed from its table in the same run, and its releases.",
     )
-    for title, found in sections(load_declarations([demo_declarations()])).items():
+    for title, members in sections(load_declarations([demo_declarations()])).items():
         yield from ("", f"## {title}")
-        for name, description, blocking in found:
+        for name, description, blocking in members:
             yield from (
                 "",
                 f"### `{name}`",

@@ -86,5 +86,5 @@ def _options(command: Any) -> Iterator[str]:
         name = option.name.upper() if argument else ", ".join((*option.opts, *option.secondary_opts))
         needed = "To be given. " if option.required else ""
         default = option.default
-        said = "" if callable(default) or default in (None, "", False, True, ()) else f" Default: {default}."
-        yield from item(name, needed + sentence(option.help or "") + said)
+        default_text = "" if callable(default) or default in (None, "", False, True, ()) else f" Default: {default}."
+        yield from item(name, needed + sentence(option.help or "") + default_text)

@@ -77,17 +77,17 @@ def test_one_refused_table_refuses_the_whole_transaction(rest_catalog: RestCatal
 
 
 def test_a_race_has_one_winner(rest_catalog: RestCatalog) -> None:
-    one, two, three = (new_table(rest_catalog.uri, f"race_{number}") for number in (1, 2, 3))
+    first, two, three = (new_table(rest_catalog.uri, f"race_{number}") for number in (1, 2, 3))
     rest_catalog.fail_next("hold-then-apply", on="transaction", times=4)
     with ThreadPoolExecutor(4) as pool:
-        sets = [[one, two], [two, three], [two], [three, two, one]]
+        sets = [[first, two], [two, three], [two], [three, two, first]]
         answers = [pool.submit(mark_together, rest_catalog.uri, tables, "winner") for tables in sets]
         rest_catalog.wait_until_holding(4)
         rest_catalog.release()
         assert sorted(answer.result() for answer in answers) == [200, 409, 409, 409]
-    marked = [set(table.refresh().refs()) == {"main", "winner"} for table in (one, two, three)]
+    marked = [set(table.refresh().refs()) == {"main", "winner"} for table in (first, two, three)]
     winner = next(tables for tables, answer in zip(sets, answers, strict=True) if answer.result() == 200)
-    assert marked == [table in winner for table in (one, two, three)]
+    assert marked == [table in winner for table in (first, two, three)]
 
 
 @pytest.mark.parametrize(

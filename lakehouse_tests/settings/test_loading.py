@@ -284,7 +284,7 @@ def test_parameters_are_numbers_texts_and_flags_wherever_they_come_from(conf: Pa
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "expected"),
     [
         ("{'a b': 1}", "cannot name a parameter"),
         ("{runtime_date: 1}", "cannot name a parameter"),
@@ -295,10 +295,10 @@ def test_parameters_are_numbers_texts_and_flags_wherever_they_come_from(conf: Pa
         ("[1]", "keys below it"),
     ],
 )
-def test_what_cannot_be_a_parameter_is_refused_without_its_value(conf: Path, written: str, said: str) -> None:
+def test_what_cannot_be_a_parameter_is_refused_without_its_value(conf: Path, written: str, expected: str) -> None:
     declare_parameters(conf, written)
     message = refusal(conf)
-    assert said in message
+    assert expected in message
     assert "key parameters" in message
     assert "abc" not in message
 

@@ -37,7 +37,7 @@ class Dev:
     log: Path
     root: Path
 
-    def said(self) -> str:
+    def output(self) -> str:
         """What it has printed so far."""
         return self.log.read_text()
 
@@ -45,8 +45,8 @@ class Dev:
         """Wait; fail with all that was printed."""
         deadline = time.monotonic() + seconds
         while not true():
-            assert self.process.poll() is None, self.said()
-            assert time.monotonic() < deadline, self.said()
+            assert self.process.poll() is None, self.output()
+            assert time.monotonic() < deadline, self.output()
             time.sleep(0.3)
 
     def command(self, *arguments: str, given: str = "") -> str:
@@ -100,7 +100,7 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
         )
     running = Dev(process, environ, f"http://127.0.0.1:{port}", log, root)
     try:
-        running.wait_until(lambda: "Stop: Ctrl-C" in running.said())
+        running.wait_until(lambda: "Stop: Ctrl-C" in running.output())
         yield running
     finally:
         if process.poll() is None:

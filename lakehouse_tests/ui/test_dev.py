@@ -60,8 +60,8 @@ def picture(page: Page, name: str, folder: Path) -> None:
 
 
 def stop_sensor(dev: Dev, name: str) -> None:
-    found = dev.ask("{ repositoriesOrError { ... on RepositoryConnection { nodes { sensors { id name } } } } }")
-    sensors = {s["name"]: s["id"] for node in found["repositoriesOrError"]["nodes"] for s in node["sensors"]}
+    repositories = dev.ask("{ repositoriesOrError { ... on RepositoryConnection { nodes { sensors { id name } } } } }")
+    sensors = {s["name"]: s["id"] for node in repositories["repositoriesOrError"]["nodes"] for s in node["sensors"]}
     answer = dev.ask("mutation($id: String!) { stopSensor(id: $id) { __typename } }", id=sensors[name])
     assert answer["stopSensor"]["__typename"] == "StopSensorMutationResult"
 
@@ -72,11 +72,11 @@ def clicked(run: dict[str, Any]) -> bool:
 
 
 def test_messages_become_materializations_without_a_click(dev: Dev) -> None:
-    dev.wait_until(lambda: "of reference succeeded: +26,115 raw.weather" in dev.said())
+    dev.wait_until(lambda: "of reference succeeded: +26,115 raw.weather" in dev.output())
     dev.command(
         "produce", "reference", "--file", "-", given='{"record_type":"airlines","carrier":"XX","name":"Test Air"}'
     )
-    dev.wait_until(lambda: "of reference succeeded: +1 raw.airlines" in dev.said())
+    dev.wait_until(lambda: "of reference succeeded: +1 raw.airlines" in dev.output())
     tables = {table["table"]: table["rows"] for table in json.loads(dev.command("tables", "--json"))}
     assert tables["raw.airlines"] == 17
     run = next(run for run in dev.runs() if run["status"] == "SUCCESS")
@@ -136,14 +136,14 @@ def test_the_report_of_a_check_can_be_read_by_who_did_not_write_it(dev: Dev, pag
 
 
 def _processes(dev: Dev) -> list[psutil.Process]:
-    found: list[psutil.Process] = []
+    processes: list[psutil.Process] = []
     for process in psutil.process_iter():
         try:
             if str(dev.root) in process.environ().get("LAKEHOUSE_HOME", ""):
-                found.append(process)
+                processes.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
-    return found
+    return processes
 
 
 def test_ctrl_c_leaves_nothing_running(dev: Dev) -> None:

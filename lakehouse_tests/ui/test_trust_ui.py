@@ -73,8 +73,8 @@ def judge(house: House, table: str, check: str) -> bool:
     key = dg.AssetCheckKey(dg.AssetKey(table.split(".")), check)
     job = house.defs().resolve_job_def(PROVE_JOB).get_subset(asset_check_selection={key})
     judged = job.execute_in_process(instance=house.instance, raise_on_error=False)
-    [found] = judged.get_asset_check_evaluations()
-    return found.passed
+    [evaluation] = judged.get_asset_check_evaluations()
+    return evaluation.passed
 
 
 @pytest.fixture(scope="module")

@@ -59,12 +59,12 @@ def whole_definitions(file: Path) -> list[Any]:
 
 def not_kept(file: Path) -> list[str]:
     """Definitions of a file of which nothing could become part of the whole, by their names and kinds."""
-    held = {id(value) for whole in whole_definitions(file) for value in _keyless_members(whole)}
+    members = {id(value) for whole in whole_definitions(file) for value in _keyless_members(whole)}
     dagster = {id(value) for value in vars(sys.modules["dagster"]).values()} if "dagster" in sys.modules else set[int]()
     return [
         f"{name} ({type(value).__name__})"
         for name, value in module_of(file).items()
-        if (kinds := _kinds(value)) & _OPAQUE or (kinds & _KEYLESS and id(value) not in held | dagster)
+        if (kinds := _kinds(value)) & _OPAQUE or (kinds & _KEYLESS and id(value) not in members | dagster)
     ]
 
 

@@ -54,17 +54,21 @@ class Merging:
         fields: list[spark.StructField] = []
         for inner in have.fields:
             other = wanted.pop(inner.name, None)
-            kind = inner.dataType if other is None else self.merged(inner.dataType, other.dataType, _at(path, inner))
+            kind = (
+                inner.dataType
+                if other is None
+                else self.merged(inner.dataType, other.dataType, _field_path(path, inner))
+            )
             nullable = inner.nullable or (self.relax and (other is None or other.nullable))
             if other is None and not nullable:
-                self.conflicts[_at(path, inner)] = "required, and records lack it"
+                self.conflicts[_field_path(path, inner)] = "required, and records lack it"
             fields.append(spark.StructField(inner.name, kind, nullable, inner.metadata))
         folded = {inner.name.casefold() for inner in fields}
         for inner in wanted.values():
             if not self.add:
                 continue
             if inner.name.casefold() in folded or not _is_field(path, inner.name):
-                self.twins.append(_at(path, inner))
+                self.twins.append(_field_path(path, inner))
                 continue
             folded.add(inner.name.casefold())
             fields.append(spark.StructField(inner.name, optional(inner.dataType), nullable=True))
@@ -84,7 +88,7 @@ def optional(kind: spark.DataType) -> spark.DataType:
             return kind
 
 
-def _at(path: str, inner: spark.StructField) -> str:
+def _field_path(path: str, inner: spark.StructField) -> str:
     return f"{path}.{inner.name}"
 
 

@@ -18,8 +18,8 @@ from lakehouse.settings import Platform, Settings
 
 # Where PySpark makes an error it also writes it to stderr, values of the data included. What of an error may be told is
 # for those to say who catch it.
-for _told_twice in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-    PySparkLogger.getLogger(_told_twice).disabled = True
+for _duplicate_logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+    PySparkLogger.getLogger(_duplicate_logger).disabled = True
 
 
 class DriverMismatch(LakehouseError):

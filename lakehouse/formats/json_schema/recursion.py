@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urljoin
 
-_ONE = ("not", "if", "then", "else")
+_SINGLE_SCHEMAS = ("not", "if", "then", "else")
 _SEVERAL = ("allOf", "anyOf", "oneOf")
 _BY_NAME = ("dependentSchemas", "dependencies")
 _REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
@@ -59,7 +59,7 @@ def _same_value(address: str, node: Any, documents: Mapping[str, Any]) -> Iterat
                 yield document, f"{keyword} {reference}", _pointed(documents[document], unquote(fragment))
     if "$ref" in node and _is_old(documents.get(address)):
         return
-    for keyword in _ONE:
+    for keyword in _SINGLE_SCHEMAS:
         yield address, keyword, node.get(keyword)
     for keyword in _SEVERAL:
         several = node.get(keyword)

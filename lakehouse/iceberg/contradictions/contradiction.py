@@ -41,4 +41,4 @@ def _contradictions(document: Mapping[str, Any]) -> Iterator[MetadataContradicti
     # Values first: what is compared afterwards is of the type that it has to be.
     words = chain(odd_values(document), contradictions_of_columns(document), contradictions_of_history(document))
     yield from map(MetadataContradiction, words)
-    yield from (MetadataContradiction(*told) for told in contradictions_of_times(document))
+    yield from (MetadataContradiction(*times) for times in contradictions_of_times(document))

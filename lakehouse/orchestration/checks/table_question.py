@@ -13,7 +13,7 @@ from lakehouse.declarations import Declarations, Table
 from lakehouse.orchestration.resources import Lake
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 
-_Found = TypeVar("_Found")
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class TableCheckRun:
     instance: dg.DagsterInstance
     inform: Callable[[str], None]
     run_id: str = ""
-    _found: dict[Hashable, Any] = field(default_factory=dict[Hashable, Any], repr=False, compare=False)
+    _answers: dict[Hashable, Any] = field(default_factory=dict[Hashable, Any], repr=False, compare=False)
 
-    def once(self, name: Hashable, find: Callable[[], _Found]) -> _Found:
+    def once(self, name: Hashable, find: Callable[[], _Answer]) -> _Answer:
         """Find something that several checks of this run need, the first time that one of them asks."""
-        if name not in self._found:
-            self._found[name] = find()
-        return self._found[name]
+        if name not in self._answers:
+            self._answers[name] = find()
+        return self._answers[name]
 
     @property
     def declarations(self) -> Declarations:

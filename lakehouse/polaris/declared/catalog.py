@@ -34,7 +34,7 @@ class RolePrivileges(Section):
         }
         for level, by_target in named.items():
             for privileges in by_target.values():
-                yield from (problem for one in privileges if (problem := problem_of_privilege(level, one)))
+                yield from (problem for privilege in privileges if (problem := problem_of_privilege(level, privilege)))
 
 
 class CatalogRole(Section):

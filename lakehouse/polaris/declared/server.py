@@ -59,7 +59,10 @@ class PolarisServer(Section):
     def principal_roles(self) -> tuple[str, ...]:
         """Every principal role that is named, but those that Polaris makes by itself."""
         of_catalogs = [
-            name for at in self.catalogs.values() for role in at.roles.values() for name in role.principal_roles
+            name
+            for catalog in self.catalogs.values()
+            for role in catalog.roles.values()
+            for name in role.principal_roles
         ]
         of_principals = [name for principal in self.principals.values() for name in principal.roles]
         return tuple(sorted({*of_catalogs, *of_principals} - {SERVICE_ADMIN}))
@@ -100,13 +103,18 @@ class PolarisServer(Section):
 
     def _overlaps(self) -> Iterator[str]:
         """Polaris refuses a catalog whose places are in another's: what is lent would open both."""
-        for (one, first), (other, second) in combinations(self.catalogs.items(), 2):
+        for (first_name, first), (other, second) in combinations(self.catalogs.items(), 2):
             for a, b in ((a, b) for a in first.locations for b in second.locations):
                 if f"{a}/".startswith(f"{b}/") or f"{b}/".startswith(f"{a}/"):
-                    yield f"the catalogs {one} and {other} share a location, which Polaris refuses"
+                    yield f"the catalogs {first_name} and {other} share a location, which Polaris refuses"
 
     def _roles_for_nothing(self) -> Iterator[str]:
-        useful = {name for at in self.catalogs.values() for role in at.roles.values() for name in role.principal_roles}
+        useful = {
+            name
+            for catalog in self.catalogs.values()
+            for role in catalog.roles.values()
+            for name in role.principal_roles
+        }
         for principal, declared in self.principals.items():
             for role in declared.roles:
                 if role not in useful | {SERVICE_ADMIN}:

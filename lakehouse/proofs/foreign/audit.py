@@ -102,7 +102,7 @@ def audit_foreign(tables: Sequence[Table], log: RecordLog, question: ForeignQues
         {part.name: part.snapshot.snapshot_id for part in judged if part.snapshot},
         decided_by,
         ", ".join(writers),
-        {name: found.names for name, found in columns.items()},
+        {name: file_columns.names for name, file_columns in columns.items()},
         (*twice, *judgement.findings),
         tuple(judgement.undecided),
         tuple(judgement.ranges),

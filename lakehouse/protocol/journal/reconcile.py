@@ -77,7 +77,7 @@ def reconcile(
 
 
 @dataclass(frozen=True)
-class _Found:
+class _TableNews:
     """Of one table: events, oldest first; how far they reach; whether there are more."""
 
     events: list[Event]
@@ -85,7 +85,7 @@ class _Found:
     more: bool = False
 
 
-def _table_events(table: Table, seen: Seen | None, known: Known, most: int) -> _Found:
+def _table_events(table: Table, seen: Seen | None, known: Known, most: int) -> _TableNews:
     moved = set_back_events(table, seen.moved if seen else None)
     snapshots: list[Snapshot] = []
     for snapshot in ancestry(table, head_of(table)):
@@ -97,20 +97,20 @@ def _table_events(table: Table, seen: Seen | None, known: Known, most: int) -> _
 
 def _oldest_events(
     table: Table, snapshots: Sequence[Snapshot], breaks: list[Event], seen: Seen | None, most: int
-) -> _Found:
+) -> _TableNews:
     """The oldest events of a walk, as many as are wanted."""
     events = commit_events(table, snapshots, seen.snapshot_id if seen else None)[::-1]
     has_more = len(events) > most
     until = events[most - 1].snapshot_id if has_more else head_of(table)
     if until is None:  # an empty `main`: there is nothing to come back to
-        return _Found(breaks, None)
+        return _TableNews(breaks, None)
     new_ids = {snapshot.snapshot_id for snapshot in snapshots}
     seen_snapshots = (snapshot for snapshot in ancestry(table, until) if snapshot.snapshot_id in new_ids)
     newest = next(
         (seal.digest for snapshot in seen_snapshots if (seal := seal_of(table, snapshot))), seen.seal if seen else ""
     )
     new_position = Seen(str(table.metadata.table_uuid), until, newest, newest_move(table))
-    return _Found([*breaks, *events[:most]], new_position, has_more)
+    return _TableNews([*breaks, *events[:most]], new_position, has_more)
 
 
 def _break_events(

@@ -19,7 +19,7 @@ from lakehouse.steps.derived.parts import DerivedPart
 Label = TypeVar("Label")
 Group = TypeVar("Group")
 Member = TypeVar("Member", Computation, Origin)
-TOLD_APART = 20  # groups in one seal: a table of more of them is surely mixed, and its seal has to stay small
+MOST_GROUPS = 20  # groups in one seal: a table of more of them is surely mixed, and its seal has to stay small
 
 
 def mixed(
@@ -193,7 +193,7 @@ def _same(input_: Input, snapshot_id: int) -> bool:
 
 def _bounded(groups: list[Group]) -> tuple[list[Group], list[Group]]:
     """Those that become one, of which nothing can be told; and the newest."""
-    return ([], groups) if len(groups) <= TOLD_APART else (groups[: 1 - TOLD_APART], groups[1 - TOLD_APART :])
+    return ([], groups) if len(groups) <= MOST_GROUPS else (groups[: 1 - MOST_GROUPS], groups[1 - MOST_GROUPS :])
 
 
 def _together(groups: Sequence[Origin | Computation], part: DerivedPart) -> tuple[str, ...]:

@@ -173,9 +173,9 @@ def with_stopped(
 
 def _ingest(step: IngestStep) -> IngestReport:
     began = time.monotonic()
-    found = load_tables_of(step.catalog, step.stream, step.declarations)
-    bases = found.bases
-    step = with_stopped(step, bases, found.unloaded)
+    loaded = load_tables_of(step.catalog, step.stream, step.declarations)
+    bases = loaded.bases
+    step = with_stopped(step, bases, loaded.unloaded)
     for name, stop in step.stopped.items():
         step.inform(f"{step.stream.name}: {name} takes no records: {stop.reason}")
     plan = make_plan(step, bases)

@@ -13,7 +13,7 @@ from lakehouse.orchestration.run_context import MIRROR_TAG
 from lakehouse.protocol.errors import ForeignCommit
 
 
-def told(metadata: dict[str, Any]) -> str:
+def report_of(metadata: dict[str, Any]) -> str:
     """What is printed of a run of a mirror whose materialization has this metadata."""
 
     @dg.asset(key=["mirror", "nests"])
@@ -29,18 +29,18 @@ def told(metadata: dict[str, Any]) -> str:
 
 
 def test_rows_of_a_mirror_that_came_changed_and_went_are_told() -> None:
-    line = told({"rows inserted": 1234, "rows updated": 2, "rows deleted": 1})
+    line = report_of({"rows inserted": 1234, "rows updated": 2, "rows deleted": 1})
     assert line.endswith("of mirror.nests succeeded: +1,234 ~2 -1 mirror.nests\n")
 
 
 def test_a_mirror_to_which_nothing_happened_is_nothing_new() -> None:
-    assert told({"rows inserted": 0, "rows updated": 0, "rows deleted": 0}).endswith("succeeded: nothing new\n")
-    assert told({"rows added": 7}).endswith("succeeded: +7 mirror.nests\n")
-    assert told({"rows written": 7}).endswith("succeeded: =7 mirror.nests\n")
+    assert report_of({"rows inserted": 0, "rows updated": 0, "rows deleted": 0}).endswith("succeeded: nothing new\n")
+    assert report_of({"rows added": 7}).endswith("succeeded: +7 mirror.nests\n")
+    assert report_of({"rows written": 7}).endswith("succeeded: =7 mirror.nests\n")
 
 
 def test_what_maintenance_has_done_is_told_in_its_own_words() -> None:
-    assert told({"in short": "rewrite done, expire done"}).endswith(
+    assert report_of({"in short": "rewrite done, expire done"}).endswith(
         "succeeded: rewrite done, expire done mirror.nests\n"
     )
 
@@ -61,7 +61,7 @@ def test_a_run_over_many_partitions_is_told_once() -> None:
 
 
 def test_a_release_that_was_made_is_told_by_its_id() -> None:
-    line = told({"release": "analytics-20261121-1", "outcome": "released", "seconds": 1.0})
+    line = report_of({"release": "analytics-20261121-1", "outcome": "released", "seconds": 1.0})
     assert line.endswith("succeeded: released analytics-20261121-1\n")
 
 

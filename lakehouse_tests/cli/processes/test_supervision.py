@@ -62,16 +62,18 @@ class Watched:
 
     server: Sleeper
     now: float = 0.0
-    told: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
+    messages: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
 
     def __post_init__(self) -> None:
-        self.supervised = Supervised("server", self.server, lambda *told: self.told.append(told), lambda: self.now)
+        self.supervised = Supervised(
+            "server", self.server, lambda *message: self.messages.append(message), lambda: self.now
+        )
 
-    def look(self, at: float) -> list[str]:
-        self.now = at
-        self.told.clear()
+    def look(self, now: float) -> list[str]:
+        self.now = now
+        self.messages.clear()
         self.supervised.look()
-        return [sentence for sentence, _ in self.told]
+        return [sentence for sentence, _ in self.messages]
 
 
 @pytest.fixture
@@ -87,7 +89,7 @@ def test_a_server_that_died_is_started_again_at_once(server: Sleeper) -> None:
     assert watched.look(1) == []
     server.die()
     assert watched.look(2) == ["The server has ended. It is started again now.", "The server answers again."]
-    assert [answers for _, answers in watched.told] == [False, True]
+    assert [answers for _, answers in watched.messages] == [False, True]
     assert server.running()
     assert watched.look(3) == []
 
@@ -106,7 +108,7 @@ def test_one_that_is_alive_and_silent_is_ended_and_started_again(server: Sleeper
         "The server has not answered for 60 s, and is ended. It is started again now.",
         "The server answers again.",
     ]
-    assert [answers for _, answers in watched.told] == [False, True]
+    assert [answers for _, answers in watched.messages] == [False, True]
     assert server.daemon.pid() not in {None, stopped}
     assert watched.look(silence[-1] + 7200) == []
 

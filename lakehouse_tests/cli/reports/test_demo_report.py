@@ -28,7 +28,7 @@ def lake_with(changes: list[tuple[str, int]], rows: int) -> Lake:
 
 
 @pytest.mark.parametrize(
-    ("changes", "rows", "said"),
+    ("changes", "rows", "message"),
     [
         ([("insert", 1), ("insert", 2), ("delete", 2)], 1, "2 flights scheduled = 1 rows in mirror.flights + 1 "),
         ([("insert", 1), ("insert", 2)], 1, "2 flights scheduled ≠ 1 rows in mirror.flights + 0 "),
@@ -36,9 +36,9 @@ def lake_with(changes: list[tuple[str, int]], rows: int) -> Lake:
         ([("insert", 1), ("delete", 1), ("insert", 1), ("delete", 1)], 0, "1 flights scheduled = 0 rows in "),
     ],
 )
-def test_scheduled_flights_are_in_the_mirror_or_cancelled(changes: list[tuple[str, int]], rows: int, said: str):
+def test_scheduled_flights_are_in_the_mirror_or_cancelled(changes: list[tuple[str, int]], rows: int, message: str):
     line = mirror_line(lake_with(changes, rows))
-    assert line.startswith(said)
+    assert line.startswith(message)
     assert line.endswith(" cancelled and deleted")
 
 

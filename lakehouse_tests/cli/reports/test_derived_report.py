@@ -12,26 +12,26 @@ from lakehouse.steps.derived.statement import DeriveStatement
 MONDAY, TUESDAY = "2026-01-05", "2026-01-06"
 
 
-def told(*tables: tuple[str, int]) -> list[str]:
+def vintage_lines(*tables: tuple[str, int]) -> list[str]:
     """The lines for tables of a date and a parameter each."""
     seals: dict[str, Seal] = {}
-    said: dict[str, DeriveStatement] = {}
+    statements: dict[str, DeriveStatement] = {}
     for number, (day, least) in enumerate(tables):
         name = f"mart.t{number}"
         attempt = Attempt("run", f"derive:{name}", runtime_date=day)
         seals[name] = Seal.of(attempt, "derive", statement={}, previous=None)
-        said[name] = DeriveStatement("full", 1, 1, parameters={"least": least})
-    return vintages(seals, said)
+        statements[name] = DeriveStatement("full", 1, 1, parameters={"least": least})
+    return vintages(seals, statements)
 
 
 def test_one_vintage_is_one_line() -> None:
     line = f"All 2 derived tables are of runtime date {MONDAY}, computed with least = 1"
-    assert told((MONDAY, 1), (MONDAY, 1)) == [line]
+    assert vintage_lines((MONDAY, 1), (MONDAY, 1)) == [line]
 
 
 @pytest.mark.parametrize("other", [(TUESDAY, 1), (MONDAY, 2)])
 def test_another_date_or_another_parameter_is_a_line_that_names_the_tables(other: tuple[str, int]) -> None:
-    lines = told((MONDAY, 1), other, (MONDAY, 1))
+    lines = vintage_lines((MONDAY, 1), other, (MONDAY, 1))
     assert [line.rpartition(": ")[2] for line in lines] == ["mart.t0, mart.t2", "mart.t1"]
 
 
@@ -40,8 +40,8 @@ def test_a_check_with_a_picture_has_an_address_and_another_has_none() -> None:
         return dg.AssetCheckEvaluation(dg.AssetKey("x"), "x", passed=True, metadata=metadata)
 
     picture = dg.MetadataValue.md("![years](data:image/png;base64,AAAA)")
-    found = plots({("raw.planes", "histogram_year"): check(plot=picture), ("raw.planes", "other"): check()})
-    assert found == ["http://127.0.0.1:3000/assets/raw/planes?view=checks&checkDetail=histogram_year"]
+    addresses = plots({("raw.planes", "histogram_year"): check(plot=picture), ("raw.planes", "other"): check()})
+    assert addresses == ["http://127.0.0.1:3000/assets/raw/planes?view=checks&checkDetail=histogram_year"]
 
 
 def test_an_input_whose_check_failed_is_named_beside_what_was_computed_from_it() -> None:

@@ -80,7 +80,7 @@ def test_a_mirror_in_doubt_is_told_and_not_counted(standing: House) -> None:
 def test_a_stream_whose_topic_was_made_anew_is_told_and_not_counted_as_read(house: House) -> None:
     house.birds(2)
     read_birds(house, 100, topic_id="before")
-    stream = next(found for found in as_data(house, "status")["streams"] if found["stream"] == "birds")
+    stream = next(entry for entry in as_data(house, "status")["streams"] if entry["stream"] == "birds")
     assert stream["unread"] is None
     assert "was recreated" in stream["problem"]
     for verb in ("status", "tables"):

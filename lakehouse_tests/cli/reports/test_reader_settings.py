@@ -32,38 +32,38 @@ def settings(tmp_path: Path) -> Settings:
     return settings_of(tmp_path / "state", tmp_path, CONNECT, rest)
 
 
-def told(settings: Settings, reader: str) -> list[str]:
+def lines_of(settings: Settings, reader: str) -> list[str]:
     return list(READERS[reader](settings))
 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_no_secret_is_told(settings: Settings, reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLIENT", "hush")
-    assert "hush" not in "".join(told(settings, reader))
+    assert "hush" not in "".join(lines_of(settings, reader))
 
 
 def test_each_names_secrets_as_it_looks_them_up(settings: Settings) -> None:
     shell = "export PYICEBERG_CATALOG__LAKE__"
-    assert told(settings, "pyiceberg")[:4] == [
+    assert lines_of(settings, "pyiceberg")[:4] == [
         f"{shell}TYPE=rest",
         f"{shell}URI=https://catalog.example",
         f"{shell}WAREHOUSE='it'\"'\"'s'",
         f'{shell}CREDENTIAL="${{CLIENT}}"',
     ]
-    assert f'{shell}S3__SECRET_ACCESS_KEY="$(cat /run/key)"' in told(settings, "polars")
-    assert any(line.startswith("# pool_pre_ping: no variable can name it") for line in told(settings, "pyiceberg"))
-    spark = told(settings, "spark")
+    assert f'{shell}S3__SECRET_ACCESS_KEY="$(cat /run/key)"' in lines_of(settings, "polars")
+    assert any(line.startswith("# pool_pre_ping: no variable can name it") for line in lines_of(settings, "pyiceberg"))
+    spark = lines_of(settings, "spark")
     assert "spark.sql.catalog.lake.credential env:CLIENT" in spark
     assert f"spark.sql.catalog.lake.s3.secret-access-key {GAP}" in spark
     assert any(line.endswith(": file /run/key") for line in spark)
-    trino = told(settings, "trino")
+    trino = lines_of(settings, "trino")
     assert "iceberg.rest-catalog.oauth2.credential=${ENV:CLIENT}" in trino
     assert f"s3.aws-secret-key={GAP}" in trino
-    assert told(settings, "notebook") == [f"export SPARK_REMOTE='sc://spark.example:443/;use_ssl=true;token={GAP}'"]
+    assert lines_of(settings, "notebook") == [f"export SPARK_REMOTE='sc://spark.example:443/;use_ssl=true;token={GAP}'"]
 
 
 def test_duckdb_understands_what_it_is_told(settings: Settings) -> None:
-    create, attach = told(settings, "duckdb")[2:]
+    create, attach = lines_of(settings, "duckdb")[2:]
     assert "CLIENT_ID split_part(getenv('CLIENT'), ':', 1)" in create
     assert attach == "ATTACH 'it''s' AS lake (TYPE iceberg, ENDPOINT 'https://catalog.example', SECRET lake);"
     assert len(duckdb.extract_statements(create + attach)) == 2
@@ -72,7 +72,7 @@ def test_duckdb_understands_what_it_is_told(settings: Settings) -> None:
 def test_a_shell_that_was_told_opens_the_lake(sql_lake: Lake, tmp_path: Path) -> None:
     name = sql_lake.create("told")
     settings = settings_of(tmp_path / "state", tmp_path, CONNECT, sql_lake.settings)
-    script = "\n".join([*told(settings, "pyiceberg"), "env -0"])
+    script = "\n".join([*lines_of(settings, "pyiceberg"), "env -0"])
     done = subprocess.run(
         ["bash", "-euc", script], env={"PATH": os.environ["PATH"]}, stdout=subprocess.PIPE, check=True
     )
@@ -89,9 +89,9 @@ def test_a_password_in_an_address_is_left_out(tmp_path: Path) -> None:
     catalog = CatalogSettings(type="sql", uri="postgresql+psycopg://ann:hush@db:5433/lake", warehouse="s3://lake")
     settings = settings_of(tmp_path / "state", tmp_path, CONNECT, catalog)
     for reader in READERS:
-        assert "hush" not in "".join(told(settings, reader))
-    assert "spark.sql.catalog.lake.jdbc.user ann" in told(settings, "spark")
-    trino = told(settings, "trino")
+        assert "hush" not in "".join(lines_of(settings, reader))
+    assert "spark.sql.catalog.lake.jdbc.user ann" in lines_of(settings, "spark")
+    trino = lines_of(settings, "trino")
     assert "iceberg.jdbc-catalog.connection-url=jdbc:postgresql://db:5433/lake" in trino
     assert "iceberg.jdbc-catalog.connection-user=ann" in trino
 
@@ -100,23 +100,23 @@ def test_a_reference_within_an_address_is_named_and_not_looked_up(tmp_path: Path
     uri = LateSecret("postgresql+psycopg://ann:${env:NOT_SET_HERE}@db:5433/lake", where="x", in_address=True)
     catalog = CatalogSettings(type="sql", uri=uri, warehouse="s3://lake")
     settings = settings_of(tmp_path / "state", tmp_path, CONNECT, catalog)
-    export = told(settings, "pyiceberg")[1]
+    export = lines_of(settings, "pyiceberg")[1]
     assert export == 'export PYICEBERG_CATALOG__LAKE__URI=postgresql+psycopg://ann:"${NOT_SET_HERE}"@db:5433/lake'
-    assert "spark.sql.catalog.lake.jdbc.user ann" in told(settings, "spark")
-    assert "iceberg.jdbc-catalog.connection-url=jdbc:postgresql://db:5433/lake" in told(settings, "trino")
+    assert "spark.sql.catalog.lake.jdbc.user ann" in lines_of(settings, "spark")
+    assert "iceberg.jdbc-catalog.connection-url=jdbc:postgresql://db:5433/lake" in lines_of(settings, "trino")
 
 
 def test_a_server_of_ours_wants_its_key(tmp_path: Path, sql_lake: Lake) -> None:
     here = Platform(name="connect", mode="connect", remote="sc://127.0.0.1:15002")
     settings = settings_of(tmp_path / "state", tmp_path, here, sql_lake.settings)
-    assert told(settings, "notebook")[1:] == ["export SPARK_REMOTE=sc://127.0.0.1:15002"]
+    assert lines_of(settings, "notebook")[1:] == ["export SPARK_REMOTE=sc://127.0.0.1:15002"]
     key = token_file(settings.state)
     key.parent.mkdir()
     key.write_text("hush")
-    assert told(settings, "notebook") == [f'export SPARK_REMOTE="sc://localhost:15002/;token=$(cat {key})"']
+    assert lines_of(settings, "notebook") == [f'export SPARK_REMOTE="sc://localhost:15002/;token=$(cat {key})"']
 
 
 def test_a_classic_platform_has_no_server_for_notebooks(tmp_path: Path, sql_lake: Lake) -> None:
     classic = Platform(name="local", mode="classic", master="local[2]")
-    (line,) = told(settings_of(tmp_path / "state", tmp_path, classic, sql_lake.settings), "notebook")
+    (line,) = lines_of(settings_of(tmp_path / "state", tmp_path, classic, sql_lake.settings), "notebook")
     assert "lakehouse up --connect" in line

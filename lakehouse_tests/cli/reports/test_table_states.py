@@ -19,7 +19,7 @@ def test_a_table_is_told_with_its_rows_and_its_commit_or_as_not_created(
 ) -> None:
     name = sql_lake.create("a")
     sql_lake.write("first", a=[1, 2])
-    tables = [declare({"n": T.LongType()}, name=one) for one in (name, "raw.planned")]
+    tables = [declare({"n": T.LongType()}, name=table_name) for table_name in (name, "raw.planned")]
     declared = Declarations({table.name: table for table in tables}, {}, {})
     monkeypatch.setattr("lakehouse.cli.reports.table_states.all_declarations", lambda _: declared)
     monkeypatch.setattr("lakehouse.cli.reports.table_states.catalog_of", lambda _: sql_lake.catalog)

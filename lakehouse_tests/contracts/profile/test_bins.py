@@ -28,7 +28,7 @@ def test_two_histograms_of_any_width_add_up_to_that_of_all_values(first: list[fl
 
 @given(VALUES, VALUES)
 def test_aligned_histograms_have_the_same_bins_and_lose_no_value(first: list[float], second: list[float]) -> None:
-    given_ones = [one.spread.bins for one in map(statistics_of, (first, second)) if one.spread]
+    given_ones = [column.spread.bins for column in map(statistics_of, (first, second)) if column.spread]
     mine, theirs = aligned(given_ones)
     assert (mine.exponent, mine.lowest, mine.highest) == (theirs.exponent, theirs.lowest, theirs.highest)
     assert (mine.total, theirs.total) == (len(first), len(second))
@@ -36,7 +36,7 @@ def test_aligned_histograms_have_the_same_bins_and_lose_no_value(first: list[flo
 
 def test_histograms_that_lie_apart_stay_apart() -> None:
     for strays in ([], [1e300, -1e300]):
-        near, far = (statistics_of([*(at + n for n in range(1000)), *strays]).spread for at in (0.0, 1e9))
+        near, far = (statistics_of([*(offset + n for n in range(1000)), *strays]).spread for offset in (0.0, 1e9))
         assert near
         assert far
         mine, theirs = (bins.shares() for bins in aligned([near.bins, far.bins]))

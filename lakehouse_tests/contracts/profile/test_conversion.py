@@ -24,8 +24,8 @@ def there(spark: SparkSession, rows: list[tuple[str | None, str | None]]) -> Dat
 def test_each_outcome_is_counted_and_shown(spark: SparkSession) -> None:
     converted = here(spark, [("a", 1), ("b", 2), ("c", None), ("d", 4), ("e", None), ("f", 6), (None, 9)])
     original = there(spark, [("a", "1"), ("b", "2.5"), ("c", "3"), ("d", None), ("e", None), ("g", "7"), (None, "8")])
-    found = compare(converted, original, ("id",), [PAIR], names=NAMES)["size"]
-    assert found == ConversionResult(
+    result = compare(converted, original, ("id",), [PAIR], names=NAMES)["size"]
+    assert result == ConversionResult(
         rows=6,
         partners=5,
         originals=1,
@@ -42,10 +42,10 @@ def test_each_outcome_is_counted_and_shown(spark: SparkSession) -> None:
 def test_examples_are_few_and_short(spark: SparkSession) -> None:
     converted = here(spark, [(str(n), n) for n in range(50)])
     original = there(spark, [(str(n), "x" * 500) for n in range(50)])
-    found = compare(converted, original, ("id",), [PAIR], names=NAMES)["size"]
-    assert found.changed == 50
-    assert len(found.examples) == 2
-    assert all(len(part) <= 61 for example in found.examples for part in example)
+    result = compare(converted, original, ("id",), [PAIR], names=NAMES)["size"]
+    assert result.changed == 50
+    assert len(result.examples) == 2
+    assert all(len(part) <= 61 for example in result.examples for part in example)
 
 
 @pytest.mark.parametrize("twice", NAMES)
@@ -58,5 +58,5 @@ def test_a_key_that_is_there_twice_is_an_error_and_no_verdict(spark: SparkSessio
 
 
 def test_tables_without_rows(spark: SparkSession) -> None:
-    found = compare(here(spark, []), there(spark, []), ("id",), [PAIR], names=NAMES)["size"]
-    assert (found.rows, found.partners, found.different) == (0, 0, 0)
+    result = compare(here(spark, []), there(spark, []), ("id",), [PAIR], names=NAMES)["size"]
+    assert (result.rows, result.partners, result.different) == (0, 0, 0)

@@ -15,13 +15,14 @@ TEXTS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=80)
 
 @given(WHOLE, WHOLE)
 def test_of_whole_numbers_it_is_the_kolmogorov_smirnov_distance(first: list[float], second: list[float]) -> None:
-    one, other = sorted(first), sorted(second)
+    left, other = sorted(first), sorted(second)
     exact = max(
-        abs(bisect_right(one, at) / len(one) - bisect_right(other, at) / len(other)) for at in {*first, *second}
+        abs(bisect_right(left, value) / len(left) - bisect_right(other, value) / len(other))
+        for value in {*first, *second}
     )
-    found = distance(statistics_of(first), statistics_of(second))
-    assert found.value == pytest.approx(exact)
-    assert not found.at_least
+    result = distance(statistics_of(first), statistics_of(second))
+    assert result.value == pytest.approx(exact)
+    assert not result.at_least
 
 
 @given(TEXTS, TEXTS)
@@ -39,8 +40,8 @@ def test_rare_texts_that_are_not_known_never_make_it_larger(first: list[str], se
 
 
 def test_the_worst_bins_and_texts_are_named() -> None:
-    found = distance(statistics_of([1.0] * 9 + [2.0]), statistics_of([1.0] * 5 + [3.0] * 5))
-    assert [(gap.name, round(gap.here, 2), round(gap.there, 2)) for gap in found.worst] == [
+    result = distance(statistics_of([1.0] * 9 + [2.0]), statistics_of([1.0] * 5 + [3.0] * 5))
+    assert [(gap.name, round(gap.here, 2), round(gap.there, 2)) for gap in result.worst] == [
         ("3", 0.0, 0.5),
         ("1", 0.9, 0.5),
         ("2", 0.1, 0.0),

@@ -25,7 +25,7 @@ PAST_NAMES = [texts_of(names(seed)) for seed in range(12)]
 
 
 def outside(now: ColumnProfile, past: list[ColumnProfile]) -> set[str]:
-    return {one.name for one in compare_with_past(now, past, TOLERANCE).outside}
+    return {statistic.name for statistic in compare_with_past(now, past, TOLERANCE).outside}
 
 
 @pytest.mark.parametrize("seed", range(100, 130))
@@ -82,5 +82,5 @@ def test_a_wider_tolerance_passes_more() -> None:
 
 
 def test_what_differs_most_is_named() -> None:
-    found = compare_with_past(texts_of(names(99, (30, 60, 10))), PAST_NAMES, TOLERANCE)
-    assert {gap.name for gap in found.worst[:2]} == {"jfk", "lga"}
+    comparison = compare_with_past(texts_of(names(99, (30, 60, 10))), PAST_NAMES, TOLERANCE)
+    assert {gap.name for gap in comparison.worst[:2]} == {"jfk", "lga"}

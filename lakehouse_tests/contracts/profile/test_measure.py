@@ -86,37 +86,39 @@ def position(value: Any) -> float | None:
 def test_every_kind_of_column(session: SparkSession) -> None:
     data = rows()
     schema = T.StructType([T.StructField(name, kind) for name, kind in TYPES.items()])
-    found = measure(
+    profiles = measure(
         session.createDataFrame(data, schema), {**COLUMNS, "later": Column("later", T.LongType(), required=False)}
     )
     for name in ("whole", "broken", "money", "day", "at", "clock", "wild"):
         expected = statistics_of([position(row[name]) for row in data])
-        here, there = found[name].spread, expected.spread
+        here, there = profiles[name].spread, expected.spread
         assert here
         assert there
-        assert (found[name].rows, found[name].missing, found[name].odd) == (ROWS, expected.missing, 0)
+        assert (profiles[name].rows, profiles[name].missing, profiles[name].odd) == (ROWS, expected.missing, 0)
         assert (here.least, here.greatest) == (there.least, there.greatest)
         assert here.mean == pytest.approx(there.mean, rel=1e-9, abs=1e-9 * max(abs(here.least), here.greatest))
         assert here.quantiles == there.quantiles
         assert here.bins == there.bins
         assert (here.below, here.above) == (there.below, there.above)
-    assert (found["odd"].missing, found["odd"].odd, found["odd"].values) == (1, 3, ROWS - 4)
-    assert found["odd"].spread
-    assert found["odd"].spread.least == 4
-    assert found["endless"].spread
-    assert (found["endless"].odd, found["endless"].spread.greatest) == (ROWS / 2, ROWS - 2)
-    assert (found["empty"].missing, found["empty"].spread) == (ROWS, None)
-    assert (found["later"].missing, found["later"].spread) == (ROWS, None)
-    assert found["yes"].categories == {"false": 300, "true": 100}
-    assert (found["word"].categories, found["word"].others) == ({"b": 120, "c": 120, "a": 120}, 0)
-    assert found["word"].missing == 40
-    assert (len(found["many"].categories), found["many"].others) == (CATEGORIES, ROWS - CATEGORIES)
+    assert (profiles["odd"].missing, profiles["odd"].odd, profiles["odd"].values) == (1, 3, ROWS - 4)
+    assert profiles["odd"].spread
+    assert profiles["odd"].spread.least == 4
+    assert profiles["endless"].spread
+    assert (profiles["endless"].odd, profiles["endless"].spread.greatest) == (ROWS / 2, ROWS - 2)
+    assert (profiles["empty"].missing, profiles["empty"].spread) == (ROWS, None)
+    assert (profiles["later"].missing, profiles["later"].spread) == (ROWS, None)
+    assert profiles["yes"].categories == {"false": 300, "true": 100}
+    assert (profiles["word"].categories, profiles["word"].others) == ({"b": 120, "c": 120, "a": 120}, 0)
+    assert profiles["word"].missing == 40
+    assert (len(profiles["many"].categories), profiles["many"].others) == (CATEGORIES, ROWS - CATEGORIES)
 
 
 def test_a_table_without_rows(spark: SparkSession) -> None:
     schema = T.StructType([T.StructField(name, kind) for name, kind in TYPES.items()])
-    found = measure(spark.createDataFrame([], schema), COLUMNS)
-    assert {(one.rows, one.missing, one.spread, len(one.categories)) for one in found.values()} == {(0, 0, None, 0)}
+    profiles = measure(spark.createDataFrame([], schema), COLUMNS)
+    assert {
+        (profile.rows, profile.missing, profile.spread, len(profile.categories)) for profile in profiles.values()
+    } == {(0, 0, None, 0)}
 
 
 def test_positions_are_read_as_what_they_are() -> None:

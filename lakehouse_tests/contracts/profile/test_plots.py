@@ -30,11 +30,11 @@ def rendered(figure: Figure | None) -> Image.Image:
     assert figure is not None
     text = markdown(figure, alt="a picture", caption="What it shows.")
     assert len(text) < SMALL
-    found = re.fullmatch(r"What it shows\.\n\n!\[a picture\]\(data:image/png;base64,([A-Za-z0-9+/=]+)\)", text)
-    assert found
-    picture = Image.open(io.BytesIO(base64.b64decode(found[1])))
+    match = re.fullmatch(r"What it shows\.\n\n!\[a picture\]\(data:image/png;base64,([A-Za-z0-9+/=]+)\)", text)
+    assert match
+    picture = Image.open(io.BytesIO(base64.b64decode(match[1])))
     picture.verify()
-    return Image.open(io.BytesIO(base64.b64decode(found[1]))).convert("RGB")
+    return Image.open(io.BytesIO(base64.b64decode(match[1]))).convert("RGB")
 
 
 def colours(picture: Image.Image) -> set[tuple[int, int, int]]:
@@ -78,11 +78,11 @@ def test_a_mark_lies_where_the_outlier_is_however_far_out() -> None:
 @given(NUMBERS)
 @settings(deadline=None, max_examples=10)
 def test_any_numbers_can_be_drawn(values: list[float | None]) -> None:
-    found = statistics_of(values)
-    if found.spread is None:
-        assert draw_histogram("n", "m", found) is None
+    statistics = statistics_of(values)
+    if statistics.spread is None:
+        assert draw_histogram("n", "m", statistics) is None
     else:
-        rendered(draw_histogram("n", "m", found))
+        rendered(draw_histogram("n", "m", statistics))
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_any_numbers_can_be_drawn(values: list[float | None]) -> None:
     ],
 )
 def test_any_times_can_be_drawn(seconds: list[float]) -> None:
-    for found in (statistics_of(seconds, "instant"), statistics_of([s // DAY for s in seconds], "date")):
-        rendered(draw_histogram("at", "UTC", found))
-        rendered(draw_samples("at", "", found, found, ("here", "there"), "the same"))
+    for statistics in (statistics_of(seconds, "instant"), statistics_of([s // DAY for s in seconds], "date")):
+        rendered(draw_histogram("at", "UTC", statistics))
+        rendered(draw_samples("at", "", statistics, statistics, ("here", "there"), "the same"))
 
 
 def test_two_samples_can_be_drawn() -> None:

@@ -137,12 +137,12 @@ def _asked(spark: SparkSession) -> list[bool]:
         schema = T.StructType().add("n", INT).add("t", there).add("h", here)
         rows = spark.createDataFrame([(n, CASES[n][0], CASES[n][2]) for n in numbers], schema)
         frames.append(rows.select("n", same(TypedValue(F.col("h"), here), TypedValue(F.col("t"), there)).alias("same")))
-    found = {row.n: row.same for row in reduce(DataFrame.unionAll, frames).collect()}
-    return [found[n] for n in range(len(CASES))]
+    verdicts_by_case = {row.n: row.same for row in reduce(DataFrame.unionAll, frames).collect()}
+    return [verdicts_by_case[n] for n in range(len(CASES))]
 
 
 def test_each_pair_of_types(verdicts: list[bool]) -> None:
-    wrong = [(case, found) for case, found in zip(CASES, verdicts, strict=True) if found is not case[-1]]
+    wrong = [(case, verdict) for case, verdict in zip(CASES, verdicts, strict=True) if verdict is not case[-1]]
     assert not wrong
 
 

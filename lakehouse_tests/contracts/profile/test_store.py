@@ -18,15 +18,15 @@ from lakehouse_tests.fixtures.lakes import Lake
 
 pytestmark = pytest.mark.slow
 
-FOUND = {"n": statistics_of([1.0, 2.0, None, 1e288]), "s": texts_of(["a", "b", None])}
+PROFILES = {"n": statistics_of([1.0, 2.0, None, 1e288]), "s": texts_of(["a", "b", None])}
 
 
 def write(lake: Lake, name: str, *numbers: int) -> Snapshot:
     """Publish rows; returns the snapshot that brought them."""
     lake.write("write", **{name.split(".")[1]: numbers})
-    found = content(lake, name)
-    assert found
-    return found
+    snapshot = content(lake, name)
+    assert snapshot
+    return snapshot
 
 
 def content(lake: Lake, name: str) -> Snapshot | None:
@@ -35,8 +35,8 @@ def content(lake: Lake, name: str) -> Snapshot | None:
     return content_of(table, head.snapshot_id if head else None)
 
 
-def keep(lake: Lake, name: str, snapshot: Snapshot, found: dict[str, ColumnProfile] = FOUND) -> int:
-    return keep_statistics(lake.catalog, lake.load(name), snapshot, found, run_id="run")
+def keep(lake: Lake, name: str, snapshot: Snapshot, profiles: dict[str, ColumnProfile] = PROFILES) -> int:
+    return keep_statistics(lake.catalog, lake.load(name), snapshot, profiles, run_id="run")
 
 
 def kept(lake: Lake, name: str) -> Kept:
@@ -50,7 +50,7 @@ def test_what_is_kept_is_what_was_measured(lake: Lake) -> None:
     assert kept(lake, name) == Kept()
     snapshot = write(lake, name, 1, 2)
     assert keep(lake, name, snapshot) == 2
-    assert {column: kept(lake, name).profile_at(column, snapshot.snapshot_id) for column in FOUND} == FOUND
+    assert {column: kept(lake, name).profile_at(column, snapshot.snapshot_id) for column in PROFILES} == PROFILES
     assert kept(lake, name).profile_at("n", 1) is None
 
 
@@ -71,12 +71,12 @@ def test_history_is_what_came_before_oldest_first(sql_lake: Lake) -> None:
     for number in range(4):
         snapshots.append(write(sql_lake, name, number))
         keep(sql_lake, name, snapshots[-1], {"n": statistics_of([float(number)])})
-    found = kept(sql_lake, name)
-    points = found.before("n", snapshots[3], 2)
+    history = kept(sql_lake, name)
+    points = history.before("n", snapshots[3], 2)
     assert [point.snapshot_id for point in points] == [snapshot.snapshot_id for snapshot in snapshots[1:3]]
     assert [point.statistics for point in points] == [statistics_of([1.0]), statistics_of([2.0])]
-    assert found.before("n", snapshots[0], 9) == []
-    assert found.before("s", snapshots[3], 9) == []
+    assert history.before("n", snapshots[0], 9) == []
+    assert history.before("s", snapshots[3], 9) == []
 
 
 def test_a_seal_without_rows_is_the_same_content(sql_lake: Lake) -> None:
@@ -123,7 +123,7 @@ def test_losing_a_race_is_no_failure(sql_lake: Lake, monkeypatch: pytest.MonkeyP
     """Another publishes between our look and our publish; what it kept is not kept again."""
     name = sql_lake.create("things")
     snapshot = write(sql_lake, name, 1)
-    keep(sql_lake, name, snapshot, {"first": FOUND["n"]})
+    keep(sql_lake, name, snapshot, {"first": PROFILES["n"]})
     raced: list[int] = []
 
     def publish_late(catalog: object, staged: object) -> object:
@@ -138,4 +138,4 @@ def test_losing_a_race_is_no_failure(sql_lake: Lake, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("lakehouse.protocol.commit.append.publish", publish_late)
     assert keep(sql_lake, name, snapshot) == 2
     assert len(raced) == 3
-    assert kept(sql_lake, name).profile_at("n", snapshot.snapshot_id) == FOUND["n"]
+    assert kept(sql_lake, name).profile_at("n", snapshot.snapshot_id) == PROFILES["n"]

@@ -42,8 +42,10 @@ def either_session(either: SparkOn, sql_lake: Lake) -> Iterator[SparkSession]:
 
 def declare(columns: Mapping[str, Any], name: str = "raw.things", **more: Any) -> Table:
     """Declare a table; a bare type is a nullable column."""
-    held = {n: pandera.Column(c, nullable=True) if isinstance(c, T.DataType) else c for n, c in columns.items()}
-    schema = pandera.DataFrameSchema(held)
+    pandera_columns = {
+        n: pandera.Column(c, nullable=True) if isinstance(c, T.DataType) else c for n, c in columns.items()
+    }
+    schema = pandera.DataFrameSchema(pandera_columns)
     return Table(**{"name": name, "schema": schema, "description": "Things.", "owner": "tests", **more})
 
 
@@ -65,9 +67,9 @@ class Contracted:
     @property
     def head(self) -> int:
         """Its snapshot."""
-        found = head_of(self.load())
-        assert found is not None
-        return found
+        head = head_of(self.load())
+        assert head is not None
+        return head
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> int:
         """Add rows as PyIceberg does, which counts no NaN; returns the snapshot."""
@@ -133,6 +135,6 @@ def either_contract(sql_lake: Lake, either: SparkOn) -> MakeContract:
     return lambda columns, **more: make_contract(sql_lake, either, columns, **more)
 
 
-def found(report: ContractReport) -> dict[str, tuple[int, str]]:
+def broken_rules(report: ContractReport) -> dict[str, tuple[int, str]]:
     """Rule → rows that break it, and from where that is known."""
     return {verdict.name: (verdict.broken, verdict.answered_by) for verdict in report.verdicts}

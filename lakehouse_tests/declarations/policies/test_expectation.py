@@ -36,7 +36,7 @@ def table(name: str, expects: Sequence[Expectation] = (), **more: Any) -> Table:
 
 
 def declared(*expects: Expectation, **more: Any) -> None:
-    tables = {one.name: one for one in (table("raw.things", expects, **more), table("raw.others"))}
+    tables = {entry.name: entry for entry in (table("raw.things", expects, **more), table("raw.others"))}
     check_expectations(Declarations(tables, {}, {}))
 
 
@@ -52,7 +52,7 @@ def test_what_makes_sense_is_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "said"),
+    ("expected", "message"),
     [
         (Drift(column="salary"), "'salary' is sensitive, and statistics are values"),
         (Histogram(column="salary"), "'salary' is sensitive"),
@@ -72,8 +72,8 @@ def test_what_makes_sense_is_allowed() -> None:
         (SameValues(column="size", table="raw.nowhere"), "raw.nowhere, which is not declared"),
     ],
 )
-def test_what_makes_no_sense_is_refused(expected: Expectation, said: str) -> None:
-    with pytest.raises(DeclarationError, match=said) as refused:
+def test_what_makes_no_sense_is_refused(expected: Expectation, message: str) -> None:
+    with pytest.raises(DeclarationError, match=message) as refused:
         declared(expected)
     assert "raw.things" in str(refused.value)
     assert refused.value.remedy

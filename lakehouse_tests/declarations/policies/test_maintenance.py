@@ -154,7 +154,7 @@ def test_what_cannot_work_is_refused_where_it_is_declared(part: Any, given: dict
 @pytest.mark.parametrize(
     "given", [NotImplemented, "64 MiB", 1.5, -1, None, [1], ("a", 1), timedelta(-1), float("nan")], ids=repr
 )
-@pytest.mark.parametrize(("part", "name"), [(part, one.name) for part in PARTS for one in fields(part)])
+@pytest.mark.parametrize(("part", "name"), [(part, field.name) for part in PARTS for field in fields(part)])
 def test_a_value_of_a_wrong_type_is_an_error_that_names_the_field_or_is_of_the_right_one(
     part: Any, name: str, given: Any
 ) -> None:
@@ -164,13 +164,13 @@ def test_a_value_of_a_wrong_type_is_an_error_that_names_the_field_or_is_of_the_r
     if name in FITTING.get(given if isinstance(given, str | float | None) else "", ()):
         hash(part(**values))
     else:
-        told = re.escape(f"{part.__name__}.{name} is {given!r}, which cannot work: it may be ")
-        with pytest.raises(DeclarationError, match=told):
+        message = re.escape(f"{part.__name__}.{name} is {given!r}, which cannot work: it may be ")
+        with pytest.raises(DeclarationError, match=message):
             part(**values)
 
 
 @pytest.mark.parametrize(
-    ("part", "given", "told"),
+    ("part", "given", "message"),
     [
         (Rewrite, {"target_file_size": "64 MiB"}, "a whole number of bytes (64 MiB are 64 * 1024**2) of at least 1024"),
         (Rewrite, {"quiet_for": 15}, "a timedelta, such as timedelta(days=3), that is not negative"),
@@ -184,8 +184,8 @@ def test_a_value_of_a_wrong_type_is_an_error_that_names_the_field_or_is_of_the_r
         (Maintenance, {"layout": "best"}, "one of 'auto', 'none', 'hash', 'range'"),
     ],
 )
-def test_an_error_says_what_a_field_may_be(part: Any, given: dict[str, Any], told: str) -> None:
-    with pytest.raises(DeclarationError, match=re.escape(told)):
+def test_an_error_says_what_a_field_may_be(part: Any, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(DeclarationError, match=re.escape(message)):
         part(**given)
 
 
@@ -207,8 +207,8 @@ def test_a_policy_is_for_all_tables_that_a_declaration_brings() -> None:
     log = Changelog(name="raw.log", topic="t", row=Row, key=("id",), description="x", owner="x")
     tables = MirrorTables(Mirror(name="mirror.things", changelog=log, maintenance=policy), log)
     assert tables.mirror_table.maintenance == policy
-    assert {one.maintenance.expire for one in tables.tables} == {policy.expire}
-    assert [one.maintenance.statistics for one in tables.tables[1:]] == [None, None]
+    assert {table.maintenance.expire for table in tables.tables} == {policy.expire}
+    assert [table.maintenance.statistics for table in tables.tables[1:]] == [None, None]
     kept = Maintenance(expire=Expire(max_snapshots=25))
     assert replace(log, maintenance=kept).table.maintenance == kept
     assert Release(name="r", members=("a.b",), description="x", owner="x", maintenance=kept).table.maintenance == kept
@@ -216,8 +216,8 @@ def test_a_policy_is_for_all_tables_that_a_declaration_brings() -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_field_is_explained_where_it_is_declared(part: Any) -> None:
-    told = part.__doc__.partition("Attributes:")[2]
-    assert [field.name for field in fields(part) if f" {field.name}: " not in told] == []
+    text = part.__doc__.partition("Attributes:")[2]
+    assert [field.name for field in fields(part) if f" {field.name}: " not in text] == []
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -30,8 +30,8 @@ def test_changelogs_of_one_topic_are_one_stream() -> None:
 
 
 def test_a_changelog_may_have_a_stream_of_its_own() -> None:
-    found = streams_of(log("a", source="s.a"), log("b", source="s.b", stream="apart"))
-    assert sorted(stream.name for stream, _ in found) == ["apart", "shop"]
+    streams = streams_of(log("a", source="s.a"), log("b", source="s.b", stream="apart"))
+    assert sorted(stream.name for stream, _ in streams) == ["apart", "shop"]
 
 
 @pytest.mark.parametrize(

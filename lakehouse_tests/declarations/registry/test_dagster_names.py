@@ -44,14 +44,17 @@ def own(folder: Path, name: str, definition: str) -> Path:
     ],
 )
 def test_two_files_with_one_name_are_both_left_out(folder: Path, first: str, second: str, name: str) -> None:
-    one, two = own(folder, "one", first), own(folder, "two", second)
+    first_file, two = own(folder, "one", first), own(folder, "two", second)
     own(folder, "three", ASSET.replace("count", "three"))
     sound = load_sound([folder])
     assert names(sound) == EVERYTHING | {"own.three"}
-    assert [(broken.file, broken.tables) for broken in sound.broken] == [(one, ("own.one",)), (two, ("own.two",))]
-    assert f"{one}: the " in sound.stopped["own.one"]
+    assert [(broken.file, broken.tables) for broken in sound.broken] == [
+        (first_file, ("own.one",)),
+        (two, ("own.two",)),
+    ]
+    assert f"{first_file}: the " in sound.stopped["own.one"]
     assert f"{name} is defined in {two} as well" in sound.stopped["own.one"]
-    assert f"{name} is defined in {one} as well" in sound.stopped["own.two"]
+    assert f"{name} is defined in {first_file} as well" in sound.stopped["own.two"]
 
 
 def test_names_of_different_kinds_do_not_meet(folder: Path) -> None:
@@ -76,17 +79,17 @@ def test_what_two_files_import_is_one(folder: Path) -> None:
 
 
 def test_one_file_with_one_name_twice(folder: Path) -> None:
-    one = own(folder, "one", f"{ASSET}\n\n{ASSET.replace('{name}', 'again')}")
+    first_file = own(folder, "one", f"{ASSET}\n\n{ASSET.replace('{name}', 'again')}")
     [broken] = load_sound([folder]).broken
-    assert (broken.file, broken.tables) == (one, ("own.one",))
+    assert (broken.file, broken.tables) == (first_file, ("own.one",))
     assert "is defined in the same file as well" in broken.message
 
 
 @pytest.mark.parametrize("table", ["raw.things", "quarantine.things", "mart.first", "release.shop"])
 def test_an_asset_of_a_table_that_something_declared_writes(folder: Path, table: str) -> None:
-    one = own(folder, "one", ASSET.replace("'mart', 'count'", ", ".join(map(repr, table.split(".")))))
+    first_file = own(folder, "one", ASSET.replace("'mart', 'count'", ", ".join(map(repr, table.split(".")))))
     sound = load_sound([folder])
     assert names(sound) == EVERYTHING
     [broken] = sound.broken
-    assert (broken.file, broken.tables) == (one, ("own.one",))
+    assert (broken.file, broken.tables) == (first_file, ("own.one",))
     assert f"it defines an asset for {table}, which the " in broken.message

@@ -50,21 +50,23 @@ def refusal(*folders: Path) -> str:
 
 def test_one_file_for_the_table_and_one_for_the_stream_are_enough(tmp_path: Path) -> None:
     table, route = things(tmp_path), stream(tmp_path)
-    found = load_declarations([tmp_path])
-    assert set(found.tables) - OWN_TABLES == {"raw.things", "quarantine.things"}
-    assert found.tables["raw.things"].columns[-4:] == COORDINATES
-    assert found.tables["quarantine.things"].owner == "us"
-    assert found.streams["things"].tables == ("raw.things",)
-    assert found.files.items() >= {"raw.things": table, "quarantine.things": route, "things": route}.items()
-    assert found.writer("raw.things") is found.writer("quarantine.things") is found.streams["things"]
+    declarations = load_declarations([tmp_path])
+    assert set(declarations.tables) - OWN_TABLES == {"raw.things", "quarantine.things"}
+    assert declarations.tables["raw.things"].columns[-4:] == COORDINATES
+    assert declarations.tables["quarantine.things"].owner == "us"
+    assert declarations.streams["things"].tables == ("raw.things",)
+    assert declarations.files.items() >= {"raw.things": table, "quarantine.things": route, "things": route}.items()
+    assert (
+        declarations.writer("raw.things") is declarations.writer("quarantine.things") is declarations.streams["things"]
+    )
     assert not list(tmp_path.rglob("__pycache__"))
 
 
 def test_a_table_without_stream_has_no_coordinates(tmp_path: Path) -> None:
     things(tmp_path)
-    found = load_declarations([tmp_path])
-    assert [column.name for column in found.tables["raw.things"].columns] == ["id"]
-    assert found.writer("raw.things") is None
+    declarations = load_declarations([tmp_path])
+    assert [column.name for column in declarations.tables["raw.things"].columns] == ["id"]
+    assert declarations.writer("raw.things") is None
 
 
 DERIVED = """

@@ -82,11 +82,11 @@ def test_another_key_is_that_of_another_changelog_and_mirror(catalog: LakeCatalo
     with pytest.raises(WouldLoseData, match="other changelog"):
         plan(tables.tombstones_table, catalog)
     assert evolve(lake.tables, catalog) == []
-    found = Collected()
+    collected = Collected()
     log: Changelog = replace(lake.log, name="changelog.birds_anew", key=key, stream="birds_anew")
     for declared in (lake.log, lake.mirror, log, Mirror(name="mirror.birds_anew", changelog=log.name)):
-        found.add(declared, None)  # type: ignore[arg-type]
-    declarations = found.joined()
+        collected.add(declared, None)  # type: ignore[arg-type]
+    declarations = collected.joined()
     for table in declarations.tables.values():
         apply(plan(table, catalog), catalog)
     assert evolve(declarations.mirrors["mirror.birds_anew"], catalog) == []

@@ -251,8 +251,8 @@ def test_a_type_that_cannot_be_declared_is_told(sql_lake: Lake) -> None:
 
 def test_a_table_that_a_stream_adopts_lacks_its_coordinates(sql_lake: Lake) -> None:
     made(sql_lake, {"a": T.LongType()})
-    found = problems(sql_lake, {"a": T.LongType()}, coordinates=True)
-    assert [message.split()[1] for message in found] == [
+    messages = problems(sql_lake, {"a": T.LongType()}, coordinates=True)
+    assert [message.split()[1] for message in messages] == [
         "_kafka_topic", "_kafka_partition", "_kafka_offset", "_kafka_timestamp"
     ]  # fmt: skip
 

@@ -56,9 +56,9 @@ def test_a_store_that_is_not_of_aws_is_not_asked_at_aws(monkeypatch: pytest.Monk
 
 
 def test_google_says_whose_it_is_or_nothing(cloud: str) -> None:
-    found = of_google("hush-3", cloud)
-    assert "lake@p.iam.gserviceaccount.com; scope rw" in found.message
-    assert "hush-3" not in str(found)
+    finding = of_google("hush-3", cloud)
+    assert "lake@p.iam.gserviceaccount.com; scope rw" in finding.message
+    assert "hush-3" not in str(finding)
     assert of_google("ended", cloud).state == "not asked"
 
 

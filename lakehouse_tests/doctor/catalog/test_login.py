@@ -28,24 +28,24 @@ def test_all_is_well(fake: FakeCatalog) -> None:
 
 
 def test_a_wrong_realm_is_named(fake: FakeCatalog) -> None:
-    found = findings(fake.settings(realm="polaris"))
-    assert found["realm"].message == "The catalog does not know the realm polaris."
-    assert "polaris.realm-context.realms" in found["realm"].remedy
-    assert "warehouse" not in found
+    by_check = findings(fake.settings(realm="polaris"))
+    assert by_check["realm"].message == "The catalog does not know the realm polaris."
+    assert "polaris.realm-context.realms" in by_check["realm"].remedy
+    assert "warehouse" not in by_check
 
 
 def test_a_refused_credential_is_not_repeated(fake: FakeCatalog) -> None:
-    found = findings(fake.settings(properties={"credential": "ingest:hush-2"}))
-    assert found["login"].state == "wrong"
-    assert "rotated" in found["login"].remedy
-    assert "hush-2" not in str(found), "the server repeats it"
+    by_check = findings(fake.settings(properties={"credential": "ingest:hush-2"}))
+    assert by_check["login"].state == "wrong"
+    assert "rotated" in by_check["login"].remedy
+    assert "hush-2" not in str(by_check), "the server repeats it"
 
 
 @pytest.mark.parametrize(("seconds_behind", "side"), [(600, "ahead of"), (-600, "behind")])
 def test_a_clock_ten_minutes_off_is_named(fake: FakeCatalog, seconds_behind: int, side: str) -> None:
     fake.seconds_behind = seconds_behind
-    found = findings(fake.settings())["clock"]
-    assert (found.state, side in found.message, "NTP" in found.remedy) == ("wrong", True, True)
+    finding = findings(fake.settings())["clock"]
+    assert (finding.state, side in finding.message, "NTP" in finding.remedy) == ("wrong", True, True)
 
 
 def test_a_minute_is_no_matter() -> None:

@@ -7,15 +7,15 @@ from lakehouse.doctor.catalog.probe_object import probe_object
 
 
 def test_what_is_written_is_deleted(tmp_path: Path) -> None:
-    (found,) = probe_object(tmp_path.as_uri(), {})
-    assert (found.state, list(tmp_path.iterdir())) == ("well", [])
+    (finding,) = probe_object(tmp_path.as_uri(), {})
+    assert (finding.state, list(tmp_path.iterdir())) == ("well", [])
 
 
 def test_a_store_that_lists_nothing_is_named_and_the_object_is_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_is_listed", lambda *_: False)
-    (found,) = probe_object(tmp_path.as_uri(), {})
-    assert "to list it failed" in found.message
-    assert "s3:ListBucket" in found.remedy
+    (finding,) = probe_object(tmp_path.as_uri(), {})
+    assert "to list it failed" in finding.message
+    assert "s3:ListBucket" in finding.remedy
     assert list(tmp_path.iterdir()) == []

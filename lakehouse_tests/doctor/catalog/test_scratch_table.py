@@ -61,20 +61,20 @@ def test_what_a_cloud_denies_is_named(fake: FakeCatalog, status: int, message: s
 def test_an_object_is_written_read_listed_and_deleted_and_nothing_is_left(fake: FakeCatalog, tmp_path: Path) -> None:
     soon = str(int((time.time() + 3600) * 1000))
     fake.lent = {"s3.session-token": "hush-4", "s3.session-token-expires-at-ms": soon, "client.region": "eu-west-1"}
-    found = findings(fake.settings(storage="s3", endpoint="http://127.0.0.1:1"))
-    assert found["probe object"].state == "well"
-    assert "hold until" in found["expiry"].message
+    by_check = findings(fake.settings(storage="s3", endpoint="http://127.0.0.1:1"))
+    assert by_check["probe object"].state == "well"
+    assert "hold until" in by_check["expiry"].message
     assert list((tmp_path / "table").iterdir()) == []
     paths = [path for method, path, _ in fake.asked if method == "DELETE"]
     assert any("/tables/probe" in path for path in paths)
     assert "/tables" not in paths[-1], "the namespace goes last"
-    assert "hush-4" not in str(found)
+    assert "hush-4" not in str(by_check)
 
 
 def test_a_folder_that_cannot_be_written_is_named(fake: FakeCatalog) -> None:
     fake.location = "file:///proc/lakehouse"
-    found = findings(fake.settings(access=None))["probe object"]
-    assert (found.state, "to write it failed" in found.message) == ("wrong", True)
+    finding = findings(fake.settings(access=None))["probe object"]
+    assert (finding.state, "to write it failed" in finding.message) == ("wrong", True)
 
 
 def test_a_catalog_that_commits_nothing_is_no_lake(fake: FakeCatalog) -> None:
@@ -83,15 +83,15 @@ def test_a_catalog_that_commits_nothing_is_no_lake(fake: FakeCatalog) -> None:
 
 def test_an_embedded_catalog_is_tried_whole(tmp_path: Path) -> None:
     catalog = CatalogSettings(type="sql", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=(tmp_path / "w").as_uri())
-    found = {finding.check: finding.state for finding in scratch_of_sql(catalog)}
-    assert found == {"probe object": "well", "capability": "well"}
+    states = {finding.check: finding.state for finding in scratch_of_sql(catalog)}
+    assert states == {"probe object": "well", "capability": "well"}
     assert [path for path in (tmp_path / "w").rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.rest
 def test_a_catalog_that_ignores_branches_is_refused(rest_catalog_uri: str) -> None:
     branchless = CatalogSettings(type="rest", uri=f"{rest_catalog_uri}/branchless", warehouse="w")
-    (found,) = capability(branchless, "doctor")
-    assert (found.state, "ignores branches" in found.message) == ("wrong", True)
+    (finding,) = capability(branchless, "doctor")
+    assert (finding.state, "ignores branches" in finding.message) == ("wrong", True)
     (kept,) = capability(branchless.model_copy(update={"uri": rest_catalog_uri}), "doctor")
     assert kept.state == "well"

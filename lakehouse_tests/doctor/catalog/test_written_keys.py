@@ -25,15 +25,15 @@ def on_gcs(**keys: object) -> Settings:
 
 @pytest.mark.parametrize("credential", ["hush", ":hush", "hush:", ""])
 def test_a_credential_that_is_not_id_and_secret_is_named(credential: str) -> None:
-    found = credential_form(credential)
-    assert (found.state, "id:secret" in found.message, "hush" in str(found)) == ("wrong", True, False)
+    finding = credential_form(credential)
+    assert (finding.state, "id:secret" in finding.message, "hush" in str(finding)) == ("wrong", True, False)
     assert credential_form("id:hush").state == "well"
 
 
 def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LAKE_CREDENTIAL", raising=False)
-    (found,) = written_keys(load_settings(CONF, {"LAKEHOUSE_CATALOG": "polaris-aws"}))
-    assert (found.state, "LAKE_CREDENTIAL" in found.message) == ("wrong", True)
+    (finding,) = written_keys(load_settings(CONF, {"LAKEHOUSE_CATALOG": "polaris-aws"}))
+    assert (finding.state, "LAKE_CREDENTIAL" in finding.message) == ("wrong", True)
 
 
 def test_an_identity_file_of_another_project_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,9 +41,9 @@ def test_an_identity_file_of_another_project_is_named(tmp_path: Path, monkeypatc
     key = {"project_id": "lake-test", "client_email": "me@lake-test.iam", "private_key": "hush"}
     path.write_text(json.dumps(key))
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(path))
-    (found,) = identity_file(on_gcs())
-    assert (found.state, "lake-test; the catalog's file says lake-prod" in found.message) == ("wrong", True)
-    assert "hush" not in str(found)
+    (mismatch,) = identity_file(on_gcs())
+    assert (mismatch.state, "lake-test; the catalog's file says lake-prod" in mismatch.message) == ("wrong", True)
+    assert "hush" not in str(mismatch)
     assert [finding.state for finding in identity_file(on_gcs(project="lake-test"))] == ["well"]
     assert list(identity_file(on_gcs(access="vended"))) == [], "then clients do not use it"
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
@@ -65,5 +65,5 @@ def test_a_control_character_in_an_arn_is_refused_by_the_settings(tmp_path: Path
 
 
 def test_azure_needs_its_client() -> None:
-    (found,) = storage_extra(on_gcs(storage="adls", project=None))
-    assert "[azure]" in found.remedy
+    (finding,) = storage_extra(on_gcs(storage="adls", project=None))
+    assert "[azure]" in finding.remedy

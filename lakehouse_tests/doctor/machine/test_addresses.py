@@ -6,15 +6,15 @@ from lakehouse_tests.fixtures.spark import REPOSITORY
 
 
 def test_a_nodeport_at_a_name_of_the_cluster_is_named() -> None:
-    (found,) = address("kafka", "bootstrap_servers", "kafka://kafka.prod.svc.cluster.local:31092")
-    assert "NodePort" in found.message
-    assert "a node's address with 31092" in found.remedy
+    (finding,) = address("kafka", "bootstrap_servers", "kafka://kafka.prod.svc.cluster.local:31092")
+    assert "NodePort" in finding.message
+    assert "a node's address with 31092" in finding.remedy
 
 
 def test_a_name_that_only_the_cluster_knows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    (found,) = address("catalog", "uri", "http://polaris.prod.svc:8181/api/catalog")
-    assert "here is outside" in found.message
+    (finding,) = address("catalog", "uri", "http://polaris.prod.svc:8181/api/catalog")
+    assert "here is outside" in finding.message
 
 
 def test_other_addresses_are_no_matter() -> None:

@@ -16,8 +16,8 @@ def test_servers_that_do_not_answer_are_named(monkeypatch: pytest.MonkeyPatch) -
     }
     settings = load_settings(REPOSITORY / "conf", {}).model_copy(update=far)
     for check in (brokers, spark_connect):
-        (found,) = check(settings)
-        assert (found.state, "127.0.0.1:1" in found.message, found.remedy != "") == ("wrong", True, True)
+        (finding,) = check(settings)
+        assert (finding.state, "127.0.0.1:1" in finding.message, finding.remedy != "") == ("wrong", True, True)
 
 
 def test_our_own_are_started_when_they_are_needed() -> None:

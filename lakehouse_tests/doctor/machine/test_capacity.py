@@ -20,8 +20,8 @@ def test_a_port_of_another_is_named(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         variables = {"LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS": f"127.0.0.1:{port}", "LAKEHOUSE_HOME": str(tmp_path)}
         settings = load_settings(REPOSITORY / "conf", variables)
-        (found,) = ports(settings)
-        assert (found.state, f"Port {port} is taken" in found.message) == ("wrong", True)
+        (finding,) = ports(settings)
+        assert (finding.state, f"Port {port} is taken" in finding.message) == ("wrong", True)
     (free,) = ports(settings)
     assert free.state == "well"
     assert len(list(disk(settings))) == 1
@@ -29,5 +29,5 @@ def test_a_port_of_another_is_named(tmp_path: Path) -> None:
 
 def test_no_java_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    (found,) = java(load_settings(REPOSITORY / "conf", {}))
-    assert (found.state, "No Java" in found.message, found.remedy != "") == ("wrong", True, True)
+    (finding,) = java(load_settings(REPOSITORY / "conf", {}))
+    assert (finding.state, "No Java" in finding.message, finding.remedy != "") == ("wrong", True, True)

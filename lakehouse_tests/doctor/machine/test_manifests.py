@@ -15,9 +15,9 @@ from lakehouse.doctor.machine.manifests import manifest_versions
 )
 def test_an_old_version_of_a_crd_is_named(tmp_path: Path, version: str, kind: str, state: str, new: str) -> None:
     (tmp_path / "a.yaml").write_text(f"apiVersion: v1\nkind: Secret\n---\napiVersion: {version}\nkind: {kind}\n")
-    (found,) = manifest_versions(tmp_path)
-    assert (found.state, f"{kind} has apiVersion {version}" in found.message) == (state, True)
-    assert f"write {new}," in found.remedy
+    (finding,) = manifest_versions(tmp_path)
+    assert (finding.state, f"{kind} has apiVersion {version}" in finding.message) == (state, True)
+    assert f"write {new}," in finding.remedy
 
 
 def test_versions_of_today_are_well_and_templates_are_named(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ def _states(platform: Platform) -> list[str]:
 
 
 def test_another_python_on_the_worker_is_named(tmp_path: Path) -> None:
-    found = of_interpreter(_interpreter(tmp_path, "3.9"), here=True)
-    assert (found.state, f"is Python 3.9, and the driver is Python {_OURS}" in found.message) == ("wrong", True)
+    finding = of_interpreter(_interpreter(tmp_path, "3.9"), here=True)
+    assert (finding.state, f"is Python 3.9, and the driver is Python {_OURS}" in finding.message) == ("wrong", True)
     assert of_interpreter(_interpreter(tmp_path, _OURS), here=True).state == "well"
 
 

@@ -79,9 +79,9 @@ def _onlooker(kafka: KafkaSettings):
     return onlooker_config(kafka, "peek")
 
 
-@pytest.mark.parametrize("told", [client_config, spark_options, _onlooker])
-def test_printing_shows_no_secret(told):
-    config = told(scram(**{"java.sasl.jaas.config": "x password=hush"}))
+@pytest.mark.parametrize("make", [client_config, spark_options, _onlooker])
+def test_printing_shows_no_secret(make):
+    config = make(scram(**{"java.sasl.jaas.config": "x password=hush"}))
     for text in (repr(config), str(config), f"{config}"):
         assert "hush" not in text
         assert "a:1,b:2" in text

@@ -58,9 +58,13 @@ def test_two_starts_at_once_start_one_broker(local: LocalBroker, empty_state: St
 
 def test_it_listens_on_loopback_alone(local: LocalBroker):
     local.start()
-    listening = [at for at in psutil.Process(local.pid).net_connections(kind="tcp") if at.status == psutil.CONN_LISTEN]
-    assert local.port in {at.laddr.port for at in listening}
-    assert {at.laddr.ip for at in listening} <= {"127.0.0.1", "::ffff:127.0.0.1"}
+    listening = [
+        connection
+        for connection in psutil.Process(local.pid).net_connections(kind="tcp")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert local.port in {connection.laddr.port for connection in listening}
+    assert {connection.laddr.ip for connection in listening} <= {"127.0.0.1", "::ffff:127.0.0.1"}
 
 
 def test_a_process_number_that_was_reused_is_not_our_broker(local: LocalBroker, empty_state: StateFolder):

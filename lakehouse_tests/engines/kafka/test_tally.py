@@ -41,8 +41,8 @@ def test_a_lost_and_a_doubled_row_do_not_cancel(start: int, length: int, data: s
 
 
 def test_sums_over_tables_and_steps() -> None:
-    one, two = {"a": {0: Tally(1, 5, 25)}}, {"a": {0: Tally(1, 6, 36), 1: Tally(1, 0, 0)}, "b": {0: Tally(1, 7, 49)}}
-    both = added(one, two)
+    first, two = {"a": {0: Tally(1, 5, 25)}}, {"a": {0: Tally(1, 6, 36), 1: Tally(1, 0, 0)}, "b": {0: Tally(1, 7, 49)}}
+    both = added(first, two)
     assert both == {"a": {0: Tally(2, 11, 61), 1: Tally(1, 0, 0)}, "b": {0: Tally(1, 7, 49)}}
     assert over_tables(both) == {0: Tally(3, 18, 110), 1: Tally(1, 0, 0)}
-    assert one == {"a": {0: Tally(1, 5, 25)}}
+    assert first == {"a": {0: Tally(1, 5, 25)}}

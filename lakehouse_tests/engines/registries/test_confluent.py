@@ -8,15 +8,15 @@ from lakehouse.settings import RegistrySettings
 from lakehouse_tests.fixtures.no_registry import answering
 from lakehouse_tests.formats.avro.writing import record
 
-ONE = record(("x", "int"))
+INT_RECORD = record(("x", "int"))
 
 
 @pytest.mark.slow
 def test_what_is_registered_is_there_by_its_id_and_newest_of_its_subject(schema_registry: RegistrySettings) -> None:
     registry = ConfluentRegistry(schema_registry)
-    schema_id = registry.register("confluent-value", ONE)
-    assert ConfluentRegistry(schema_registry).register("confluent-value", ONE) == schema_id
-    assert ConfluentRegistry(schema_registry).schema(schema_id) == RegisteredSchema("AVRO", ONE)
+    schema_id = registry.register("confluent-value", INT_RECORD)
+    assert ConfluentRegistry(schema_registry).register("confluent-value", INT_RECORD) == schema_id
+    assert ConfluentRegistry(schema_registry).schema(schema_id) == RegisteredSchema("AVRO", INT_RECORD)
     assert registry.latest("confluent-value") == schema_id
     assert registry.register("confluent-value", record(("x", "int"), ("y", ["null", "int"]))) != schema_id
 
@@ -40,8 +40,8 @@ def test_references_come_before_those_that_need_them(schema_registry: RegistrySe
     schema_id = client.register_schema(
         "outer", Schema(outer, "AVRO", [of_inner, SchemaReference("Middle", "middle", 1)])
     )
-    found = ConfluentRegistry(schema_registry).schema(schema_id)
-    assert found == RegisteredSchema("AVRO", outer, (("Inner", inner), ("Middle", middle)))
+    schema = ConfluentRegistry(schema_registry).schema(schema_id)
+    assert schema == RegisteredSchema("AVRO", outer, (("Inner", inner), ("Middle", middle)))
 
 
 def test_a_registry_that_is_down_is_named_without_its_password() -> None:
@@ -54,7 +54,7 @@ def test_a_registry_that_is_down_is_named_without_its_password() -> None:
 @pytest.mark.slow
 def test_a_registry_that_refuses_is_not_one_that_has_nothing(schema_registry: RegistrySettings) -> None:
     client = SchemaRegistryClient({"url": schema_registry.url})
-    client.register_schema("strict-value", Schema(ONE, "AVRO"))
+    client.register_schema("strict-value", Schema(INT_RECORD, "AVRO"))
     client.set_compatibility("strict-value", "BACKWARD")
     with pytest.raises(RegistryUnavailable, match="HTTP 409"):
         ConfluentRegistry(schema_registry).register("strict-value", record(("other", "string")))

@@ -7,15 +7,15 @@ from lakehouse.settings import GlueRegistrySettings
 from lakehouse_tests.fixtures.no_registry import answering
 from lakehouse_tests.formats.avro.writing import record
 
-ONE = record(("x", "int"))
+INT_RECORD = record(("x", "int"))
 NOBODY = "01234567-89ab-cdef-0123-456789abcdef"
 
 
 def test_what_is_registered_is_there_by_its_id_and_newest_of_its_name(glue_registry: GlueRegistrySettings) -> None:
     registry = GlueRegistry(glue_registry)
-    version = registry.register("things", ONE)
-    assert GlueRegistry(glue_registry).register("things", ONE) == version
-    assert GlueRegistry(glue_registry).schema(version) == RegisteredSchema("AVRO", ONE)
+    version = registry.register("things", INT_RECORD)
+    assert GlueRegistry(glue_registry).register("things", INT_RECORD) == version
+    assert GlueRegistry(glue_registry).schema(version) == RegisteredSchema("AVRO", INT_RECORD)
     assert registry.latest("things") == version
     other = registry.register("things", record(("x", "int"), ("y", ["null", "int"])))
     assert other != version

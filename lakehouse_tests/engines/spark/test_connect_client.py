@@ -89,9 +89,9 @@ def test_pyspark_asks_again_only_while_somebody_listens(absent: Settings) -> Non
 
 @pytest.mark.parametrize("address", ["sc://h:1", "sc://h:1/", "sc://h:1/;token=t", "sc://h:1/;token=t;"])
 def test_an_address_takes_one_more_parameter(address: str) -> None:
-    found = DefaultChannelBuilder(_with_parameter(address, "session_id", str(UUID(int=4 << 76 | 8 << 60))))
-    assert found.session_id == "00000000-0000-4000-8000-000000000000"
-    assert found.token == ("t" if "token" in address else None)
+    builder = DefaultChannelBuilder(_with_parameter(address, "session_id", str(UUID(int=4 << 76 | 8 << 60))))
+    assert builder.session_id == "00000000-0000-4000-8000-000000000000"
+    assert builder.token == ("t" if "token" in address else None)
 
 
 def _materialized(instance: dg.DagsterInstance, losses: int) -> dg.ExecuteInProcessResult:

@@ -28,14 +28,14 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path, jars: Path) -> Sett
 
 
 def processes_of(session: int) -> list[psutil.Process]:
-    found = []
+    processes = []
     for process in psutil.process_iter():
         try:
             if os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
+                processes.append(process)
         except (ProcessLookupError, psutil.NoSuchProcess):
             continue
-    return found
+    return processes
 
 
 def wait_for(what: Path, seconds: float) -> None:

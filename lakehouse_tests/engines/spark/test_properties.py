@@ -26,5 +26,5 @@ def test_it_goes_also_after_an_error(tmp_path: Path) -> None:
 
 
 def _as_java_reads(text: str) -> str:
-    units = re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), text)
+    units = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), text)
     return units.encode("utf-16", "surrogatepass").decode("utf-16")

@@ -72,10 +72,10 @@ def test_sessions_share_neither_catalog_nor_views_nor_settings(
     session_on: SparkOn, sql_lake: Lake, spark_settings: Settings
 ) -> None:
     name = sql_lake.create("t")
-    with session_on(sql_lake.settings) as one, session_on(spark_settings.catalog) as two:
-        one.range(1).createOrReplaceTempView("mine")
-        one.conf.set("spark.sql.shuffle.partitions", "17")
-        assert one.catalog.tableExists(f"lake.{name}")
+    with session_on(sql_lake.settings) as first, session_on(spark_settings.catalog) as two:
+        first.range(1).createOrReplaceTempView("mine")
+        first.conf.set("spark.sql.shuffle.partitions", "17")
+        assert first.catalog.tableExists(f"lake.{name}")
         assert not two.catalog.tableExists(f"lake.{name}")
         assert not two.catalog.tableExists("mine")
         assert two.conf.get("spark.sql.shuffle.partitions") == "2"

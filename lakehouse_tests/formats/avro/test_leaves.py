@@ -17,7 +17,7 @@ SHORT = {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 1}
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 2}
 
 
-def one(kind: Any, column: pa.DataType, raw: Any) -> object:
+def read_value(kind: Any, column: pa.DataType, raw: Any) -> object:
     """The value or the reason. Records are written without their logical types, so that any number can be."""
     plain = (
         {"type": kind["type"], **{key: kind[key] for key in ("name", "size", "symbols") if key in kind}}
@@ -72,7 +72,7 @@ def logical(kind: str, name: str) -> dict[str, str]:
     ],
 )  # fmt: skip
 def test_a_value_is_exact_or_refused(kind: Any, column: pa.DataType, raw: Any, expected: object) -> None:
-    assert one(kind, column, raw) == expected
+    assert read_value(kind, column, raw) == expected
 
 
 @pytest.mark.parametrize("column", [pa.binary(), pa.string()])

@@ -53,11 +53,11 @@ def test_a_damaged_record_is_refused_or_read_as_by_the_library_and_hurts_no_othe
 def damaged(encoded: bytes, damage: list[Damage]) -> bytes:
     """Cut, changed or longer."""
     for kind, place, byte in damage:
-        at = place % (len(encoded) + 1)
+        position = place % (len(encoded) + 1)
         encoded = [
-            encoded[:at],
-            encoded[:at] + bytes([byte]) + encoded[at + 1 :],
-            encoded[:at] + bytes([byte]) + encoded[at:],
+            encoded[:position],
+            encoded[:position] + bytes([byte]) + encoded[position + 1 :],
+            encoded[:position] + bytes([byte]) + encoded[position:],
         ][kind]
     return encoded
 

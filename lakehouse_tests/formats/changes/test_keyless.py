@@ -15,7 +15,7 @@ def read(*messages: Any, form: ChangeFormat | None = None, **more: Any) -> Any:
 
 
 def test_its_changes_have_images_and_no_key() -> None:
-    told = read(
+    decoded = read(
         debezium("r", ROW),
         debezium("c", ROW),
         debezium("u", {**ROW, "text": "two"}, before=ROW),
@@ -24,7 +24,7 @@ def test_its_changes_have_images_and_no_key() -> None:
         {"ts_ms": 1},
         keys=[None] * 6,
     )
-    rows = [row for _, row in sorted(told.rows.items())]
+    rows = [row for _, row in sorted(decoded.rows.items())]
     assert [row["operation"] for row in rows] == ["read", "insert", "update", "delete", "truncate", "control"]
     assert not any({"key", "other_key"} & row.keys() for row in rows)
     assert (rows[2]["before"], rows[2]["after"], rows[3]["before"]) == (ROW, {**ROW, "text": "two"}, ROW)
@@ -32,15 +32,15 @@ def test_its_changes_have_images_and_no_key() -> None:
 
 def test_its_tombstones_are_no_errors() -> None:
     """Debezium sends one after each delete, with neither key nor value."""
-    told = read(None, debezium("d", before=ROW), keys=[None, None])
-    assert [row["operation"] for row in told.rows.values()] == ["tombstone", "delete"]
+    decoded = read(None, debezium("d", before=ROW), keys=[None, None])
+    assert [row["operation"] for row in decoded.rows.values()] == ["tombstone", "delete"]
     assert read(None).only()["operation"] == "tombstone"
 
 
 def test_a_delete_of_nobody_knows_what_is_refused() -> None:
-    told = read(debezium("d"), keys=[{"id": 1}])
-    assert told.error() == "missing_key"
-    assert "a table without a key needs whole images" in told.errors[0][1]
+    decoded = read(debezium("d"), keys=[{"id": 1}])
+    assert decoded.error() == "missing_key"
+    assert "a table without a key needs whole images" in decoded.errors[0][1]
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,9 @@ Read = tuple[str, Rows, dict[str, list[Message]]]
 
 def test_every_operation_is_the_one_that_the_connector_wrote(read: Read) -> None:
     name, rows, errors = read
-    told = {"c": "insert", "u": "update", "d": "delete", "r": "read", "t": "truncate", None: "control"}
+    operations = {"c": "insert", "u": "update", "d": "delete", "r": "read", "t": "truncate", None: "control"}
     for message, row in (pair for pairs in rows.values() for pair in pairs):
-        wanted = "tombstone" if message.value is None else told[message.document.get("op")]
+        wanted = "tombstone" if message.value is None else operations[message.document.get("op")]
         assert row["operation"] == wanted
     assert errors.keys() <= {*NOT_OURS, "unknown_source"}
     for message in errors.get("unknown_source", []):

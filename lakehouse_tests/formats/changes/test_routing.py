@@ -14,16 +14,16 @@ LOGS = [changelog(name=f"cdc.{name}", source=f"public.{name}") for name in ("thi
 
 @pytest.mark.parametrize("form", [lambda x: x, wrapped])
 def test_a_change_goes_to_the_changelog_of_its_source_table(form: Any) -> None:
-    told = decode([form(debezium("c", ROW, table=name)) for name in ("others", "things", "others", "x")], *LOGS)
-    assert told.tables == {0: "cdc.others", 1: "cdc.things", 2: "cdc.others"}
-    assert told.errors[3][0] == "unknown_source"
+    decoded = decode([form(debezium("c", ROW, table=name)) for name in ("others", "things", "others", "x")], *LOGS)
+    assert decoded.tables == {0: "cdc.others", 1: "cdc.things", 2: "cdc.others"}
+    assert decoded.errors[3][0] == "unknown_source"
 
 
 def test_control_records_go_where_they_belong_or_to_the_first() -> None:
-    told = decode(
+    decoded = decode(
         [{"ts_ms": 1}, debezium("m", table=""), debezium("m", table="others"), {"status": "END", "id": "1"}], *LOGS
     )
-    assert told.tables == {0: "cdc.things", 1: "cdc.things", 2: "cdc.others", 3: "cdc.things"}
+    assert decoded.tables == {0: "cdc.things", 1: "cdc.things", 2: "cdc.others", 3: "cdc.things"}
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,18 @@ def test_control_records_go_where_they_belong_or_to_the_first() -> None:
     ],
 )
 def test_a_tombstone_goes_where_its_key_says_or_to_quarantine(key: Any, table: str | None) -> None:
-    told = decode([None, debezium("c", ROW)], *LOGS, keys=[key, None])
+    decoded = decode([None, debezium("c", ROW)], *LOGS, keys=[key, None])
     if table is None:
-        assert told.errors[0][0] == "unknown_source"
+        assert decoded.errors[0][0] == "unknown_source"
     else:
-        assert (told.tables[0], told.rows[0]["operation"]) == (table, "tombstone")
+        assert (decoded.tables[0], decoded.rows[0]["operation"]) == (table, "tombstone")
 
 
 def test_a_single_changelog_refuses_the_tombstone_of_another_table_that_the_key_names() -> None:
     keys = [wrapped({"id": 1}, {"name": f"shop.public.{name}.Key"}) for name in ("things", "others")]
-    told = decode([None, None, None], LOGS[0], keys=[*keys, {"id": 1}])
-    assert sorted(told.rows) == [0, 2]
-    assert told.errors[1][0] == "unknown_source"
+    decoded = decode([None, None, None], LOGS[0], keys=[*keys, {"id": 1}])
+    assert sorted(decoded.rows) == [0, 2]
+    assert decoded.errors[1][0] == "unknown_source"
 
 
 def test_decoders_travel() -> None:

@@ -74,8 +74,8 @@ def as_debezium(value: Any, options: Debezium) -> Any:
         case Decimal():
             return as_precise(value) if options.decimals == "precise" else str(value)
         case dt.datetime(tzinfo=None):
-            told = value.isoformat() + "Z"
-            units = {"text": told, "micros": micros(value), "nanos": micros(value) * 1000}
+            text = value.isoformat() + "Z"
+            units = {"text": text, "micros": micros(value), "nanos": micros(value) * 1000}
             return units[options.timestamps]
         case dt.datetime():
             return value.isoformat().replace("+00:00", "Z")
@@ -126,8 +126,8 @@ def message(row: dict[str, Any], form: ChangeFormat) -> dict[str, Any]:
         return debezium("c", {name: as_debezium(value, form) for name, value in row.items()})
     if isinstance(form, Flat):
         return {**{name: as_flat(value) for name, value in row.items()}, "__op": "c", "__source_lsn": 1}
-    told = {"record-type": "data", "operation": "insert", "stream-position": 1}
-    return {"data": {name: as_dms(value) for name, value in row.items()}, "metadata": told}
+    metadata = {"record-type": "data", "operation": "insert", "stream-position": 1}
+    return {"data": {name: as_dms(value) for name, value in row.items()}, "metadata": metadata}
 
 
 @pytest.mark.parametrize(
@@ -147,31 +147,35 @@ def test_values_arrive_as_they_were(form: ChangeFormat) -> None:
     @settings(max_examples=25, deadline=None)
     @given(st.lists(ROWS, min_size=1, max_size=3))
     def arrive(rows: list[dict[str, Any]]) -> None:
-        usable = [told_by(form, row) for row in rows]
-        told = decode([message(row, form) for row in usable], log)
-        assert told.errors == {}
-        assert [told.rows[i]["after"] for i in range(len(rows))] == usable
+        usable = [sendable(form, row) for row in rows]
+        decoded = decode([message(row, form) for row in usable], log)
+        assert decoded.errors == {}
+        assert [decoded.rows[i]["after"] for i in range(len(rows))] == usable
 
     arrive()
 
 
-def told_by(form: ChangeFormat, row: dict[str, Any]) -> dict[str, Any]:
+def sendable(form: ChangeFormat, row: dict[str, Any]) -> dict[str, Any]:
     """The row as far as the form can tell it: only Debezium has infinity, and 64 bits of nanoseconds end in 2262."""
     nanos = isinstance(form, Debezium) and form.timestamps == "nanos"
-    at = row["at"].replace(year=2000, day=1) if row["at"] and nanos else row["at"]
-    return {**row, "at": at, "double": row["double"] if isinstance(form, Debezium) or finite(row["double"]) else 1.0}
+    moment = row["at"].replace(year=2000, day=1) if row["at"] and nanos else row["at"]
+    return {
+        **row,
+        "at": moment,
+        "double": row["double"] if isinstance(form, Debezium) or finite(row["double"]) else 1.0,
+    }
 
 
 def finite(value: float | None) -> bool:
     return value is None or math.isfinite(value)
 
 
-def one(kind: T.DataType, text: str, form: ChangeFormat | None = None) -> Any:
+def decoded_value(kind: T.DataType, text: str, form: ChangeFormat | None = None) -> Any:
     """The column that the JSON of a value becomes, or the class of the error."""
     log = changelog({"id": T.LongType(), "c": kind}, format=form or Debezium())
     raw = json.dumps(debezium("c", {"id": 1, "c": 0})).replace('"c": 0', f'"c": {text}').encode()
-    told = decode([raw], log)
-    return told.errors[0][0] if told.errors else told.rows[0]["after"]["c"]
+    decoded = decode([raw], log)
+    return decoded.errors[0][0] if decoded.errors else decoded.rows[0]["after"]["c"]
 
 
 VARIABLE = T.DecimalType(38, 3)
@@ -203,7 +207,7 @@ VARIABLE = T.DecimalType(38, 3)
     ],
 )
 def test_precise_decimals_of_every_kind(text: str, value: Any) -> None:
-    assert one(VARIABLE, text) == value
+    assert decoded_value(VARIABLE, text) == value
 
 
 @pytest.mark.parametrize(
@@ -233,4 +237,4 @@ def test_precise_decimals_of_every_kind(text: str, value: Any) -> None:
     ],
 )  # fmt: skip
 def test_values_by_the_options_of_the_connector(kind: T.DataType, text: str, form: ChangeFormat, value: Any) -> None:
-    assert repr(one(kind, text, form)) == repr(value)
+    assert repr(decoded_value(kind, text, form)) == repr(value)

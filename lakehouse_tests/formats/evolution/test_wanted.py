@@ -13,12 +13,12 @@ def seen(*records: dict[str, object]) -> Wanted:
 
 
 def test_the_order_does_not_matter() -> None:
-    one, two, both = seen({"a": 1, "b": [1]}), seen({"a": None, "b": ["x"]}, {"a": 2**40}), Wanted()
-    both.merge(one)
+    first, two, both = seen({"a": 1, "b": [1]}), seen({"a": None, "b": ["x"]}, {"a": 2**40}), Wanted()
+    both.merge(first)
     both.merge(two)
     other = Wanted()
     other.merge(two)
-    other.merge(one)
+    other.merge(first)
     assert both == other
     assert (both.accepted.times, both.accepted.fields["a"].nulls, both.accepted.fields["a"].large) == (3, 1, True)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(both), type=Wanted) == both

@@ -95,15 +95,15 @@ _MOMENTS = (
 
 def corpus(examples: st.SearchStrategy[T], size: int) -> list[T]:
     """Many different examples for one Spark job; a failure names its own, so nothing need be shrunk."""
-    found: dict[str, T] = {}
+    distinct: dict[str, T] = {}
 
     @settings(max_examples=size, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     @given(examples)
     def collect(example: T) -> None:
-        found[repr(example)] = example
+        distinct[repr(example)] = example
 
     collect()
-    return list(found.values())
+    return list(distinct.values())
 
 
 def json_text(value: object) -> str:

@@ -42,19 +42,19 @@ def by_pyiceberg(table: Table, file: DataFile, monkeypatch: pytest.MonkeyPatch) 
 
 def test_every_type(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each with a null, and each value of a column beside others of the other columns."""
-    columns = {f"c{at}": [*values, None, *values[:1]] for at, values in enumerate(SIMPLE.values())}
+    columns = {f"c{number}": [*values, None, *values[:1]] for number, values in enumerate(SIMPLE.values())}
     rows = pa.table(
         {
-            name: pa.array([values[at % len(values)] for at in range(20)], kind)
+            name: pa.array([values[row % len(values)] for row in range(20)], kind)
             for (name, values), kind in zip(columns.items(), SIMPLE, strict=True)
         }
     )
     table = create(sql_lake, rows.schema)
     file = file_of(table, rows.cast(table.schema().as_arrow()))
     assert streamed(table, file) is not None
-    found = content(table, [file])[0, ()]
-    assert found.rows == 20
-    assert found == by_pyiceberg(table, file, monkeypatch)
+    hashed = content(table, [file])[0, ()]
+    assert hashed.rows == 20
+    assert hashed == by_pyiceberg(table, file, monkeypatch)
 
 
 def evolved(lake: Lake) -> tuple[Table, DataFile]:

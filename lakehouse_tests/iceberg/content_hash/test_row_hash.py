@@ -75,19 +75,19 @@ def test_any_other_rows_show(table: Any, data: st.DataObject) -> None:
     """One row is lost, doubled, put in the place of another, or has another value in one column."""
     rows, types = table
     before = digest_of(batch(rows, types))
-    at = data.draw(st.integers(0, len(rows) - 1))
+    position = data.draw(st.integers(0, len(rows) - 1))
     name = data.draw(st.sampled_from(sorted(types)))
     other = data.draw(st.sampled_from([None, *VALUES[types[name]]]))
     changed = [dict(row) for row in rows]
-    changed[at][name] = other
-    assert digest_of(batch([*rows, rows[at]], types)) != before
+    changed[position][name] = other
+    assert digest_of(batch([*rows, rows[position]], types)) != before
     if len(rows) > 1:
-        assert digest_of(batch(rows[:at] + rows[at + 1 :], types)) != before
-        twin = [*rows[:at], rows[at - 1], *rows[at + 1 :]]
+        assert digest_of(batch(rows[:position] + rows[position + 1 :], types)) != before
+        twin = [*rows[:position], rows[position - 1], *rows[position + 1 :]]
         assert (digest_of(batch(twin, types)) == before) == all(
-            repr(rows[at][n]) == repr(rows[at - 1][n]) for n in types
+            repr(rows[position][n]) == repr(rows[position - 1][n]) for n in types
         )
-    assert (digest_of(batch(changed, types)) == before) == (repr(other) == repr(rows[at][name]))
+    assert (digest_of(batch(changed, types)) == before) == (repr(other) == repr(rows[position][name]))
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
@@ -97,7 +97,7 @@ def test_every_value_is_another_one(kind: pa.DataType) -> None:
     alone = [digest_of(batch([{"a": value}], {"a": kind})) for value in values]
     assert len(set(alone)) == len(values)
     column = batch([{"a": value} for value in values], {"a": kind})
-    assert [digest_of(column.slice(at, 1)) for at in range(len(values))] == alone
+    assert [digest_of(column.slice(position, 1)) for position in range(len(values))] == alone
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
@@ -105,7 +105,7 @@ def test_values_keep_their_column_and_their_row(kind: pa.DataType) -> None:
     """The same values in the other column, or one of them in the other row, are other rows."""
     first, second = VALUES[kind][0], VALUES[kind][1]
     types = {"a": kind, "b": kind}
-    found = [
+    digests = [
         digest_of(batch([dict(zip("ab", row, strict=True)) for row in rows], types))
         for rows in (
             [(first, second), (second, first)],
@@ -115,7 +115,7 @@ def test_values_keep_their_column_and_their_row(kind: pa.DataType) -> None:
             [(None, None), (first, first)],
         )
     ]
-    assert len(set(found)) == len(found)
+    assert len(set(digests)) == len(digests)
 
 
 def test_equal_where_sql_says_so() -> None:

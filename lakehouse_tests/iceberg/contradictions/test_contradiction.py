@@ -41,27 +41,27 @@ def test_what_writers_leave_is_read(seed: int, version: int) -> None:
 def test_a_contradiction_is_named_wherever_it_is(name: str) -> None:
     for whole in mutated(MUTATIONS[name]):
         # What PyIceberg refuses by itself is told in its words.
-        found = contradiction_in(whole)
+        contradiction = contradiction_in(whole)
         with pytest.raises(MetadataFileDamaged, match=r"raw\.a: metadata file 9\.metadata\.json"):
             metadata_of(("raw", "a"), LOCATION, whole)
         if "snapshot in words" not in name and "summary" not in name:
-            assert found is not None
-            assert MUTATIONS[name].words in found.words
+            assert contradiction is not None
+            assert MUTATIONS[name].words in contradiction.words
 
 
 def test_where_a_clock_was_slow_the_remedy_is_exact() -> None:
     whole = document(3)
     MUTATIONS["documents run backwards"].edit(whole, random.Random(3))
-    found = contradiction_in(whole)
-    while found is not None:
+    contradiction = contradiction_in(whole)
+    while contradiction is not None:
         place, value = (
-            found.remedy.partition("raise `")[2].partition("`")[0],
-            int(found.remedy.split(" to ")[1].split()[0]),
+            contradiction.remedy.partition("raise `")[2].partition("`")[0],
+            int(contradiction.remedy.split(" to ")[1].split()[0]),
         )
         log, _, rest = place.partition("[")
         part: Any = whole[log][int(rest.partition("]")[0])] if rest else whole
         part["timestamp-ms" if rest else log] = value
-        found = contradiction_in(whole)
+        contradiction = contradiction_in(whole)
     assert metadata_of(("raw", "a"), LOCATION, whole).last_updated_ms == whole["last-updated-ms"]
 
 

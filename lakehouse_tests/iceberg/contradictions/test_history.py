@@ -60,4 +60,4 @@ def test_what_writers_write_is_no_contradiction(changes: dict[str, Any]) -> None
     ],
 )
 def test_a_contradiction_is_named(key: str, value: Any, words: str) -> None:
-    assert any(words in told for told in contradictions_of_history({**document(), key: value}))
+    assert any(words in message for message in contradictions_of_history({**document(), key: value}))

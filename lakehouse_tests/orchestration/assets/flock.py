@@ -76,5 +76,7 @@ def new_flock(root: Path, jars: Path, environ: pytest.MonkeyPatch, *, writes: in
 def upkeep(house: House, **tags: str) -> tuple[dg.ExecuteInProcessResult, dict[str, Any]]:
     """A run of its maintenance, and what it told."""
     result = house.run(UPKEEP, tags=tags)
-    told = [one.materialization for one in result.get_asset_materialization_events()]
-    return result, {name: value.value for one in told for name, value in one.metadata.items()}
+    materializations = [event.materialization for event in result.get_asset_materialization_events()]
+    return result, {
+        name: value.value for materialization in materializations for name, value in materialization.metadata.items()
+    }

@@ -142,8 +142,8 @@ class House:
         row = {"nest": nest, "bird": "tit", "eggs": 1, "finder": None, **columns}
         if operation == "d":
             row = {"nest": nest, "bird": None, "eggs": None, "finder": None}
-        told = {"__op": operation, "__source_lsn": lsn, "__source_ts_ms": 1_700_000_000_000 + lsn}
-        record = Record(json.dumps({**row, **told}).encode(), json.dumps({"nest": nest}).encode())
+        fields = {"__op": operation, "__source_lsn": lsn, "__source_ts_ms": 1_700_000_000_000 + lsn}
+        record = Record(json.dumps({**row, **fields}).encode(), json.dumps({"nest": nest}).encode())
         send(self.kafka, f"{self.topic}-{name}", [record])
 
     def defs(self, **overrides: object) -> dg.Definitions:
@@ -209,13 +209,16 @@ def shipped_conf(root: Path, *streams: str) -> Path:
 
 def materializations(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:
     """Table → what the run materialized."""
-    found = [event.materialization for event in result.get_asset_materialization_events()]
-    return {".".join(one.asset_key.path): one for one in found}
+    recorded = [event.materialization for event in result.get_asset_materialization_events()]
+    return {".".join(materialization.asset_key.path): materialization for materialization in recorded}
 
 
 def checks(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetCheckEvaluation]:
     """`table check` → what the run found."""
-    return {f"{'.'.join(one.asset_key.path)} {one.check_name}": one for one in result.get_asset_check_evaluations()}
+    return {
+        f"{'.'.join(evaluation.asset_key.path)} {evaluation.check_name}": evaluation
+        for evaluation in result.get_asset_check_evaluations()
+    }
 
 
 def write_conf(root: Path, kafka: KafkaSettings, jars: Path) -> Path:

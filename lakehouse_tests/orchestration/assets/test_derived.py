@@ -140,8 +140,8 @@ def run(house: House, *keys: str, day: str = DAY, **tags: str) -> dg.ExecuteInPr
 
 
 def rows(house: House, name: str) -> list[tuple[Any, ...]]:
-    found = house.lake().arrow(name).to_pylist()
-    return sorted(tuple(row[c] for c in row if c not in ("runtime_date", "day")) for row in found)
+    records = house.lake().arrow(name).to_pylist()
+    return sorted(tuple(row[c] for c in row if c not in ("runtime_date", "day")) for row in records)
 
 
 def failure(result: dg.ExecuteInProcessResult) -> dg.DagsterEvent:
@@ -155,25 +155,25 @@ def test_a_chain_is_computed_in_one_run_and_each_table_tells_from_what(shop: Hou
     assert rows(shop, "mart.best") == [("Bonn", 5, 3), ("Kiel", 5, 3)]
     made = materializations(result)
     assert set(DERIVED) <= set(made)
-    told = {key: value.value for key, value in made["mart.best"].metadata.items()}
+    metadata = {key: value.value for key, value in made["mart.best"].metadata.items()}
     lake = shop.lake()
-    inputs = {record.data["input"]: record.data for record in told["inputs"].records}
-    assert {name: (one["date"], one["run"]) for name, one in inputs.items()} == {
+    inputs = {record.data["input"]: record.data for record in metadata["inputs"].records}
+    assert {name: (origin["date"], origin["run"]) for name, origin in inputs.items()} == {
         "mart.days": (DAY, result.run_id),
         "mart.totals": (DAY, result.run_id),
     }
     assert inputs["mart.totals"]["snapshot"] == str(lake.pin("mart.totals")["mart.totals"].snapshot_id)
-    assert told["snapshot id"] == str(lake.pin("mart.best")["mart.best"].snapshot_id)
-    assert told["runtime date"] == DAY
-    assert told["parameters"] == {"least": 2}
-    assert (told["rows written"], told["dagster/row_count"]) == (2, 2)
-    deps = told["dagster/column_lineage"].deps_by_column
+    assert metadata["snapshot id"] == str(lake.pin("mart.best")["mart.best"].snapshot_id)
+    assert metadata["runtime date"] == DAY
+    assert metadata["parameters"] == {"least": 2}
+    assert (metadata["rows written"], metadata["dagster/row_count"]) == (2, 2)
+    deps = metadata["dagster/column_lineage"].deps_by_column
     assert {(d.asset_key.to_user_string(), d.column_name) for d in deps["best"]} == {("mart/days", "total")}
-    assert told["dagster/column_schema"].columns[0].name == "shop"
+    assert metadata["dagster/column_schema"].columns[0].name == "shop"
     assert (made["mart.best"].tags or {})[RUNTIME_DATE_TAG] == DAY
     days = {key: value.value for key, value in made["mart.days"].metadata.items()}
     assert [record.data["date"] for record in days["inputs"].records] == ["dateless"]
-    assert "Secret" not in str([one.metadata for one in made.values()])
+    assert "Secret" not in str([materialization.metadata for materialization in made.values()])
 
 
 def test_the_graph_is_as_declared_and_each_table_has_a_pool_and_a_version(shop: House) -> None:
@@ -286,9 +286,13 @@ def test_a_backfill_of_partitions_is_one_run_that_leaves_the_others_alone(shop: 
     filled = run(shop, "mart.days", **several)
     assert filled.success
     assert len(rows(shop, "mart.days")) == 7
-    found = [event.materialization for event in filled.get_asset_materialization_events()]
-    assert sorted(one.partition or "" for one in found) == ["2013-01-01", "2013-01-02", "2013-01-03"]
-    assert found[0].metadata["partitions"].value == "2013-01-01..2013-01-03"
+    materializations = [event.materialization for event in filled.get_asset_materialization_events()]
+    assert sorted(materialization.partition or "" for materialization in materializations) == [
+        "2013-01-01",
+        "2013-01-02",
+        "2013-01-03",
+    ]
+    assert materializations[0].metadata["partitions"].value == "2013-01-01..2013-01-03"
 
 
 ENDLESS = (
@@ -309,7 +313,7 @@ def test_a_backfill_of_all_partitions_without_an_end_is_of_one_version(shop: Hou
     filled = run(shop, "mart.days", **every)
     assert filled.success, "the sensor asks for it so when sales have come; the check of the vintage would stop it"
     assert len(rows(shop, "mart.days")) == 7
-    partitions = [one.materialization.partition for one in filled.get_asset_materialization_events()]
+    partitions = [event.materialization.partition for event in filled.get_asset_materialization_events()]
     assert len(partitions) == len(set(partitions)) > 100
 
 

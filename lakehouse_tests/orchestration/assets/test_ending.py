@@ -38,18 +38,18 @@ def start(house: House, failpoints: str = "") -> "subprocess.Popen[str]":
 
 def group_of(process: "subprocess.Popen[str]") -> list[psutil.Process]:
     """Every process of its group, by name."""
-    found: list[psutil.Process] = []
+    processes: list[psutil.Process] = []
     for other in psutil.process_iter():
         try:
             if os.getpgid(other.pid) == process.pid and other.status() != psutil.STATUS_ZOMBIE:
-                found.append(other)
+                processes.append(other)
         except (ProcessLookupError, psutil.NoSuchProcess):
             continue
-    return found
+    return processes
 
 
 @pytest.fixture
-def held(house: House) -> Iterator[tuple[House, "subprocess.Popen[str]"]]:
+def working_run(house: House) -> Iterator[tuple[House, "subprocess.Popen[str]"]]:
     """A run that is held right before its publish, with Spark up."""
     house.birds(10)
     gate = house.root / "gate"
@@ -106,9 +106,9 @@ def test_killed_before_dagster_hears_of_the_publish_nothing_is_lost_and_nothing_
 
 @pytest.mark.slow
 def test_sigterm_ends_a_run_within_seconds_and_leaves_nothing(
-    held: tuple[House, "subprocess.Popen[str]"], monkeypatch: pytest.MonkeyPatch, spark: SparkSession
+    working_run: tuple[House, "subprocess.Popen[str]"], monkeypatch: pytest.MonkeyPatch, spark: SparkSession
 ) -> None:
-    house, process = held
+    house, process = working_run
     assert [member for member in group_of(process) if "java" in member.name()], "Spark is up"
     process.send_signal(signal.SIGTERM)
     output = process.communicate(timeout=120)[0]
@@ -122,8 +122,8 @@ def test_sigterm_ends_a_run_within_seconds_and_leaves_nothing(
 
 
 @pytest.mark.slow
-def test_a_killed_runs_jvm_goes_with_it(held: tuple[House, "subprocess.Popen[str]"]) -> None:
-    _, process = held
+def test_a_killed_runs_jvm_goes_with_it(working_run: tuple[House, "subprocess.Popen[str]"]) -> None:
+    _, process = working_run
     process.kill()
     process.wait()
     deadline = time.monotonic() + 60

@@ -19,15 +19,15 @@ def test_small_files_become_one_in_each_partition_and_then_there_is_nothing_to_d
 ) -> None:
     with new_flock(tmp_path, jars, monkeypatch, writes=4) as house:
         before = house.lake().arrow("raw.flock").sort_by("day")
-        result, told = upkeep(house)
+        result, metadata = upkeep(house)
         assert result.success
-        assert "**rewrite** of `day=2013-05-01`" in told["decision"]
-        assert "Ann" not in str(told), "the value of a sensitive column"
-        assert told["data files"] == 2
-        assert told["in short"] == "rewrite done"
-        assert "| rewrite | files | 8 | 2 |" in told["before and after"]
+        assert "**rewrite** of `day=2013-05-01`" in metadata["decision"]
+        assert "Ann" not in str(metadata), "the value of a sensitive column"
+        assert metadata["data files"] == 2
+        assert metadata["in short"] == "rewrite done"
+        assert "| rewrite | files | 8 | 2 |" in metadata["before and after"]
         assert house.lake().arrow("raw.flock").sort_by("day") == before
-        answered = {name.split()[-1]: one.passed for name, one in checks(result).items()}
+        answered = {name.split()[-1]: check.passed for name, check in checks(result).items()}
         assert {name for name, passed in answered.items() if not passed} == set()
         assert len(answered) == 4
         _, again = upkeep(house)
@@ -38,12 +38,12 @@ def test_small_files_become_one_in_each_partition_and_then_there_is_nothing_to_d
 def tick(house: House) -> Any:
     """The sensor as the daemon evaluates it, with all that it tells Dagster."""
     defs = house.defs()
-    sensor = next(found for found in defs.sensors or [] if found.name == "upkeep")
+    sensor = next(candidate for candidate in defs.sensors or [] if candidate.name == "upkeep")
     context = dg.build_sensor_context(instance=house.instance, definitions=defs, resources={"lake": house.lake()})
-    found = sensor.evaluate_tick(context)
-    for event in found.asset_events:
+    result = sensor.evaluate_tick(context)
+    for event in result.asset_events:
         house.instance.report_runless_asset_event(event)
-    return found
+    return result
 
 
 def test_the_sensor_asks_for_what_a_run_does_and_tells_of_what_needs_nothing(
@@ -69,7 +69,7 @@ def test_a_person_lets_it_be_done_by_the_command(
         planned = house.command("maintain", "raw.flock", "--plan").stdout
         assert "  rewrite of day=2013-05-01, day=2013-05-02: " in planned
         assert "3 of 3 files are below 96.0 MiB, 3 of them fragments" in planned
-        [told] = json.loads(house.command("maintain", "raw.flock", "--json").stdout)
-        assert (told["operation"], told["result"]) == ("rewrite", "done")
-        assert told["message"] == "6 data files are now 2"
+        [report] = json.loads(house.command("maintain", "raw.flock", "--json").stdout)
+        assert (report["operation"], report["result"]) == ("rewrite", "done")
+        assert report["message"] == "6 data files are now 2"
         assert house.lake().arrow("raw.flock").sort_by("day") == before

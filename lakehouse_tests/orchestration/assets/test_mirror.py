@@ -37,18 +37,18 @@ def test_changes_reach_the_mirror_in_one_job_and_a_second_run_does_nothing(worki
     assert first.success
     assert {"changelog.nests", "quarantine.nests", *MIRROR} <= set(materializations(first))
     assert rows(house) == {nest: nest for nest in range(5)}
-    told = metadata(first)
-    assert (told["rows inserted"], told["rows updated"], told["rows deleted"]) == (5, 0, 0)
-    assert (told["changes"], told["dagster/row_count"], told["position"]) == (5, 5, "0/14/0")
-    assert told["kind"] == "mirror"
-    assert told["runtime date"] == "2013-05-14"
-    assert told["delay (s)"] >= 0
-    assert told["source time reached"] == 1_700_000_000.014
-    assert told["files written"] == 1
-    assert told["bytes written"] > 0
-    assert "| rows inserted | 5 | 5 |" in told["plan"]
-    assert "image/png;base64" in told["changes and rows"]
-    assert told["snapshot id"] == str(house.lake().pin("mirror.nests")["mirror.nests"].snapshot_id)
+    values = metadata(first)
+    assert (values["rows inserted"], values["rows updated"], values["rows deleted"]) == (5, 0, 0)
+    assert (values["changes"], values["dagster/row_count"], values["position"]) == (5, 5, "0/14/0")
+    assert values["kind"] == "mirror"
+    assert values["runtime date"] == "2013-05-14"
+    assert values["delay (s)"] >= 0
+    assert values["source time reached"] == 1_700_000_000.014
+    assert values["files written"] == 1
+    assert values["bytes written"] > 0
+    assert "| rows inserted | 5 | 5 |" in values["plan"]
+    assert "image/png;base64" in values["changes and rows"]
+    assert values["snapshot id"] == str(house.lake().pin("mirror.nests")["mirror.nests"].snapshot_id)
     assert (materializations(first)["mirror.nests"].tags or {})[MIRROR_TAG] == "mirror.nests"
 
     house.change("u", 20, 1, eggs=7)
@@ -58,8 +58,13 @@ def test_changes_reach_the_mirror_in_one_job_and_a_second_run_does_nothing(worki
     second = house.run()
     assert second.success
     assert rows(house) == {0: 0, 1: 7, 3: 3, 4: 4, 9: 9}
-    told = metadata(second)
-    assert (told["rows inserted"], told["rows updated"], told["rows deleted"], told["keys unchanged"]) == (1, 1, 1, 1)
+    values = metadata(second)
+    assert (values["rows inserted"], values["rows updated"], values["rows deleted"], values["keys unchanged"]) == (
+        1,
+        1,
+        1,
+        1,
+    )
     assert metadata(second, "mirror.nests_tombstones")["rows added"] == 1
     mirrored = {name: check for name, check in checks(second).items() if name.startswith("mirror.nests ")}
     assert mirrored
@@ -73,9 +78,14 @@ def test_changes_reach_the_mirror_in_one_job_and_a_second_run_does_nothing(worki
     again = house.run(*MIRROR, tags={REBUILD_TAG: "true"})
     assert again.success
     assert set(materializations(again)) == set(MIRROR), "the changelog is not read anew"
-    told = metadata(again)
-    assert (told["kind"], told["changes"], told["rows inserted"], told["dagster/row_count"]) == ("rebuild", 9, 5, 5)
-    assert "delay (s)" not in told
+    values = metadata(again)
+    assert (values["kind"], values["changes"], values["rows inserted"], values["dagster/row_count"]) == (
+        "rebuild",
+        9,
+        5,
+        5,
+    )
+    assert "delay (s)" not in values
     assert rows(house) == {0: 0, 1: 7, 3: 3, 4: 4, 9: 9}
 
 

@@ -43,5 +43,5 @@ def test_without_the_demo_nothing_of_it_fails(working_house: House) -> None:
     assert "raw.lost" not in done.stdout
     assert "2 in raw.birds" in done.stdout
     # By the setting, for every command.
-    told = json.loads(house.command("tables", "--json", LAKEHOUSE_DEMO="false").stdout)
-    assert "raw.lost" not in {table["table"] for table in told}
+    tables = json.loads(house.command("tables", "--json", LAKEHOUSE_DEMO="false").stdout)
+    assert "raw.lost" not in {table["table"] for table in tables}

@@ -117,7 +117,7 @@ def test_appending_adds_rows_in_arrow_or_pandas(mart: House) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (GOOD.drop(columns="day"), "'day' is missing"),
         (GOOD.assign(extra=1), "'extra' is unknown"),
@@ -126,8 +126,10 @@ def test_appending_adds_rows_in_arrow_or_pandas(mart: House) -> None:
         (GOOD.assign(day=2**40), "'day' is int64"),
     ],
 )
-def test_data_that_do_not_fit_are_refused_by_column_without_a_value(mart: House, data: pd.DataFrame, said: str) -> None:
-    with pytest.raises(DoesNotFit, match=re.escape(said)) as refused:
+def test_data_that_do_not_fit_are_refused_by_column_without_a_value(
+    mart: House, data: pd.DataFrame, message: str
+) -> None:
+    with pytest.raises(DoesNotFit, match=re.escape(message)) as refused:
         attempt(mart, "mart.busy_days", data)
     assert "first" not in str(refused.value)
     assert mart.lake().arrow("mart.busy_days").num_rows == 0

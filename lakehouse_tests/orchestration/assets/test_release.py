@@ -95,12 +95,12 @@ class Shop:
             if verdict == "errored":
                 raise RuntimeError("the check could not be answered")
             severity = dg.AssetCheckSeverity.WARN if verdict == "warned" else dg.AssetCheckSeverity.ERROR
-            at = head_of(lake.catalog.load_table(tuple(name.split("."))))
+            head = head_of(lake.catalog.load_table(tuple(name.split("."))))
             return dg.AssetCheckResult(
                 passed=verdict == "passed",
                 severity=severity,
                 description=f"It is {verdict}.",
-                metadata={"snapshot id": str(at), **self.elsewhere},
+                metadata={"snapshot id": str(head), **self.elsewhere},
             )
 
         return good
@@ -145,26 +145,26 @@ def reasons(result: dg.ExecuteInProcessResult) -> list[str]:
 
 def made(result: dg.ExecuteInProcessResult) -> dg.AssetMaterialization | None:
     """What the run materialized of the release."""
-    found = result.asset_materializations_for_node("release_shop") if result.success else []
-    return found[0] if found else None
+    materializations = result.asset_materializations_for_node("release_shop") if result.success else []
+    return materializations[0] if materializations else None
 
 
 def test_a_run_of_everything_ends_in_a_release(shop: Shop) -> None:
     result = shop.run()
     assert result.success
-    told = made(result)
-    assert told is not None
+    release = made(result)
+    assert release is not None
     opened = shop.open()
-    assert told.metadata["release"].value == opened.id
-    members = told.metadata["members"]
+    assert release.metadata["release"].value == opened.id
+    members = release.metadata["members"]
     assert isinstance(members, dg.TableMetadataValue)
     assert [dict(row.data) for row in members.records] == [
         {"table": m.table, "snapshot": str(m.snapshot_id), "runtime date": DAY, "rows": "2"} for m in opened.members
     ]
-    changed = told.metadata["changed"]
+    changed = release.metadata["changed"]
     assert isinstance(changed, dg.TableMetadataValue)
     assert [row.data["change"] for row in changed.records] == ["new member", "new member"]
-    assert (told.tags or {})[RUNTIME_DATE_TAG] == DAY
+    assert (release.tags or {})[RUNTIME_DATE_TAG] == DAY
     assert opened.arrow("mart.two")["n"].to_pylist() == [1, 2]
 
 
@@ -182,8 +182,8 @@ def test_three_words_for_a_check_that_does_not_let_it_pass(shop: Shop) -> None:
     before = shop.open().id
     shop.verdicts["mart.one"] = "failed"
     assert not shop.run().success, "what blocks in the run keeps the release from being tried"
-    at = head_of(shop.lake.catalog.load_table(("mart", "one")))
-    assert reasons(shop.run("release.shop"))[0] == f"mart.one: check good failed on snapshot {at}: It is failed"
+    head = head_of(shop.lake.catalog.load_table(("mart", "one")))
+    assert reasons(shop.run("release.shop"))[0] == f"mart.one: check good failed on snapshot {head}: It is failed"
     shop.run("mart.one")  # a new snapshot, judged again
     shop.verdicts["mart.one"] = "errored"
     shop.run("mart.one")
@@ -197,8 +197,8 @@ def test_three_words_for_a_check_that_does_not_let_it_pass(shop: Shop) -> None:
 
 def test_what_a_check_has_judged_of_another_member_has_to_be_what_is_released(shop: Shop) -> None:
     shop.elsewhere["snapshot id of mart.two"] = "17"
-    told = reasons(shop.run())
-    assert [line.partition(", which")[0] for line in told] == [
+    lines = reasons(shop.run())
+    assert [line.partition(", which")[0] for line in lines] == [
         f"{name}: check good has judged mart.two at 17" for name in NAMES
     ]
 

@@ -30,9 +30,9 @@ NAMED = {
 def failure(result: dg.ExecuteInProcessResult) -> str:
     """What the one step that failed says."""
     [event] = result.get_step_failure_events()
-    told = event.step_failure_data.user_failure_data
-    assert told is not None
-    return str(told.description)
+    failure_data = event.step_failure_data.user_failure_data
+    assert failure_data is not None
+    return str(failure_data.description)
 
 
 def seen(house: House) -> dict[str, list[dict[str, object]]]:
@@ -44,8 +44,8 @@ def seen(house: House) -> dict[str, list[dict[str, object]]]:
 def dateless(rows: dict[str, list[dict[str, object]]]) -> dict[str, list[dict[str, object]]]:
     """The same without the column of the runtime date."""
     return {
-        name: [{column: value for column, value in row.items() if column != "runtime_date"} for row in found]
-        for name, found in rows.items()
+        name: [{column: value for column, value in row.items() if column != "runtime_date"} for row in table_rows]
+        for name, table_rows in rows.items()
     }
 
 
@@ -64,8 +64,8 @@ def test_a_table_that_was_computed_otherwise_is_noticed_named_and_repaired(story
     message = failure(refused)
     assert NAMED[how] in message
     assert "mart.shop_days: runtime date 2026-01-05" in message, "every input is listed, also those that are right"
-    held = story.run("release.reports", tags=MONDAY)
-    assert "mart.shop_sizes" in failure(held)
+    result = story.run("release.reports", tags=MONDAY)
+    assert "mart.shop_sizes" in failure(result)
     assert (story.lake().release("reports").id, seen(story)) == (released, rows), "readers see what they saw"
 
     # The repair is the command that the message names, as it stands there.
@@ -76,7 +76,7 @@ def test_a_table_that_was_computed_otherwise_is_noticed_named_and_repaired(story
     assert story.run("release.reports", tags=MONDAY).success
     assert story.lake().release("reports").id > released
     now, newest = seen(story), max(MONDAY[RUNTIME_DATE_TAG], OTHERWISE[how][RUNTIME_DATE_TAG])
-    dates = {str(row["runtime_date"]) for found in now.values() for row in found if "runtime_date" in row}
+    dates = {str(row["runtime_date"]) for table_rows in now.values() for row in table_rows if "runtime_date" in row}
     assert dates == {newest}, "nothing newer is replaced by an older date"
     assert dateless(now) == dateless(rows), "computed again from the same with the same parameters, so the same"
 

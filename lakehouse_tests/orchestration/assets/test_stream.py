@@ -166,10 +166,10 @@ def test_tables_that_records_name_are_materialized_proven_and_looked_after(worki
     assert (garden["rows added"].value, garden["dagster/row_count"].value) == (2, 2)
     assert (made["raw.garden"].tags or {})["dagster/data_version"] == garden["snapshot id"].value
     assert "| raw.forest | 1 |" in str(made["raw.any"].metadata["summary"].value)
-    found = checks(result)
-    assert all(check.passed for check in found.values())
-    assert "All 3 rows of snapshot" in str(found["raw.any exactly_once"].description)
-    assert "and of 2 tables made like it" in str(found["raw.any exactly_once"].description)
+    by_name = checks(result)
+    assert all(check.passed for check in by_name.values())
+    assert "All 3 rows of snapshot" in str(by_name["raw.any exactly_once"].description)
+    assert "and of 2 tables made like it" in str(by_name["raw.any exactly_once"].description)
     report = json.loads(house.command("audit", "--json").stdout)
     assert {"raw.garden", "raw.forest"} <= set(json.dumps(report).replace('"', " ").split())
     plans = json.loads(house.command("maintain", "--plan", "--json").stdout)["tables"]

@@ -76,33 +76,37 @@ class Followed:
     @cached_property
     def declarations(self) -> Declarations:
         """What is declared."""
-        found = {one.name: one for one in self.declared}
-        tables = {name: one.table for name, one in found.items()}
-        return Declarations(tables, {}, {}, derived=found, releases={one.name: one for one in self.releases})
+        derived = {table.name: table for table in self.declared}
+        tables = {name: table.table for name, table in derived.items()}
+        return Declarations(
+            tables, {}, {}, derived=derived, releases={release.name: release for release in self.releases}
+        )
 
     @cached_property
     def raw(self) -> list[str]:
         """Tables that something else writes."""
-        given = (name for one in self.declared for name in one.inputs.values())
-        members = (member for one in self.releases for member in one.members)
+        given = (name for table in self.declared for name in table.inputs.values())
+        members = (member for release in self.releases for member in release.members)
         return sorted({name for name in (*given, *members) if name not in self.declarations.derived})
 
     @cached_property
     def defs(self) -> dg.Definitions:
         """An asset and a blocking check for each table, and the sensor."""
-        partitions = {one.name: one.partitions for one in self.declared}
+        partitions = {table.name: table.partitions for table in self.declared}
         names = [*self.raw, *partitions]
         sensor = following_sensor(self.declarations)
         return dg.Definitions(
             assets=[
                 *(self._asset(name) for name in self.raw),
                 *(
-                    self._asset(one.name, [*one.inputs.values()], following(one, self.declarations), one.partitions)
-                    for one in self.declared
+                    self._asset(
+                        table.name, [*table.inputs.values()], following(table, self.declarations), table.partitions
+                    )
+                    for table in self.declared
                 ),
                 *(
-                    self._asset(one.pointer, one.members, follow_release(one, self.declarations))
-                    for one in self.releases
+                    self._asset(release.pointer, release.members, follow_release(release, self.declarations))
+                    for release in self.releases
                 ),
             ],
             asset_checks=[self._check(name) for name in names],
@@ -113,7 +117,7 @@ class Followed:
     def _asset(
         self, name: str, deps: Sequence[str] = (), condition: Any = None, partitions: Partitions | None = None
     ) -> dg.AssetsDefinition:
-        parted = {one.name for one in self.declared if one.partitions}
+        parted = {table.name for table in self.declared if table.partitions}
 
         @dg.asset(
             key=name.split("."),
@@ -165,9 +169,9 @@ class Followed:
         run = self.instance.create_run_for_job(job, asset_selection=frozenset(keys), tags=tags)
         self.instance.report_dagster_event(_started(run), run.run_id)
         yield run
-        found = self.instance.get_run_by_id(run.run_id)
-        if found is not None and not found.is_finished:
-            self.instance.report_run_canceled(found)
+        record = self.instance.get_run_by_id(run.run_id)
+        if record is not None and not record.is_finished:
+            self.instance.report_run_canceled(record)
 
     def look(self, *, later: timedelta = timedelta()) -> list[set[str]]:
         """Evaluate all conditions once; the runs that Dagster would launch, each as its tables.
@@ -183,7 +187,7 @@ class Followed:
             cursor=self._cursor,
         )
         self._cursor = result.cursor
-        subsets = [one.true_subset for one in result.results if not one.true_subset.is_empty]
+        subsets = [evaluation.true_subset for evaluation in result.results if not evaluation.true_subset.is_empty]
         requests = build_run_requests(subsets, self.defs.resolve_asset_graph(), {}, emit_backfills=True)
         self.partitions, asked = [], list[set[str]]()
         for request in requests:
@@ -213,8 +217,8 @@ def _name(key: dg.AssetKey) -> str:
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:
     """A Dagster instance of the test's own."""
-    with dg.DagsterInstance.ephemeral() as found:
-        yield found
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        yield ephemeral
 
 
 def _started(run: dg.DagsterRun) -> dg.DagsterEvent:
@@ -228,4 +232,4 @@ FEATURES = (
     derived("fleet", "raw.flights", "raw.planes"),
     derived("training", "features.joined", "features.fleet"),
 )
-ALL = {one.name for one in FEATURES}
+ALL = {feature.name for feature in FEATURES}

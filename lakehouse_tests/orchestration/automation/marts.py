@@ -98,7 +98,7 @@ class Mart(House):
     def tick(self, cursor: str | None = None) -> Any:
         """Evaluate the sensor and report its events, as the daemon does."""
         defs = self.defs()
-        sensor = next(found for found in defs.sensors or [] if found.name == "audit_log")
+        sensor = next(candidate for candidate in defs.sensors or [] if candidate.name == "audit_log")
         context = dg.build_sensor_context(
             instance=self.instance, cursor=cursor, definitions=defs, resources={"lake": self.lake()}
         )
@@ -114,9 +114,9 @@ class Mart(House):
 
     def snapshot(self) -> int:
         """The newest snapshot of the table."""
-        found = self.lake().pin("mart.nests")["mart.nests"].snapshot_id
-        assert found is not None
-        return found
+        snapshot_id = self.lake().pin("mart.nests")["mart.nests"].snapshot_id
+        assert snapshot_id is not None
+        return snapshot_id
 
     def command(self, failpoints: str = "") -> str:
         """`lakehouse run`, in a process of its own."""
@@ -151,6 +151,6 @@ def mart(tmp_path: Path, jars: Path) -> Iterator[Mart]:
     kafka = KafkaSettings(bootstrap_servers="127.0.0.1:1")
     write_conf(tmp_path, kafka, jars)
     with dg.DagsterInstance.ephemeral() as instance:
-        found = Mart(tmp_path, "", kafka, instance)
-        found.declare("nests", MART)
-        yield found
+        new_mart = Mart(tmp_path, "", kafka, instance)
+        new_mart.declare("nests", MART)
+        yield new_mart

@@ -14,22 +14,22 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def features(instance: dg.DagsterInstance) -> Followed:
     """Five tables on three, all of them computed once."""
-    found = Followed(instance, FEATURES)
-    found.look()
-    found.write(*found.raw)
-    assert found.follow() == [ALL]
-    assert found.look() == []
-    return found
+    followed = Followed(instance, FEATURES)
+    followed.look()
+    followed.write(*followed.raw)
+    assert followed.follow() == [ALL]
+    assert followed.look() == []
+    return followed
 
 
 def test_tables_that_were_never_computed_wait_until_their_inputs_are_there(instance: dg.DagsterInstance) -> None:
-    found = Followed(instance, FEATURES)
-    assert found.look() == []
-    found.write("raw.flights", "raw.weather")
-    assert found.follow() == [{"features.delays", "features.weather", "features.joined"}]
-    found.write("raw.planes")
-    assert found.follow() == [ALL], "what was computed without them would not agree with what is computed now"
-    assert found.look() == []
+    followed = Followed(instance, FEATURES)
+    assert followed.look() == []
+    followed.write("raw.flights", "raw.weather")
+    assert followed.follow() == [{"features.delays", "features.weather", "features.joined"}]
+    followed.write("raw.planes")
+    assert followed.follow() == [ALL], "what was computed without them would not agree with what is computed now"
+    assert followed.look() == []
 
 
 def test_news_on_one_input_asks_for_the_whole_group_in_one_run_once(features: Followed) -> None:
@@ -122,12 +122,12 @@ def test_a_run_that_failed_is_not_tried_again_without_news(features: Followed) -
 
 
 def test_tables_without_a_common_input_are_asked_for_by_themselves(instance: dg.DagsterInstance) -> None:
-    found = Followed(instance, (derived("one", "raw.a"), derived("other", "raw.b")))
-    found.look()
-    found.write("raw.a", "raw.b")
-    found.follow()
-    found.write("raw.a")
-    assert found.follow() == [{"features.one"}]
+    followed = Followed(instance, (derived("one", "raw.a"), derived("other", "raw.b")))
+    followed.look()
+    followed.write("raw.a", "raw.b")
+    followed.follow()
+    followed.write("raw.a")
+    assert followed.follow() == [{"features.one"}]
 
 
 def test_what_dagster_hears_late_is_news_as_well(features: Followed) -> None:
@@ -142,11 +142,11 @@ def by_month(name: str, *inputs: str) -> Derived:
 
 def test_partitions_of_a_table_are_all_missing_or_computed_by_value(instance: dg.DagsterInstance) -> None:
     by_value = derived("parts", "raw.a", partitions=ByValue(column="part", values=("x", "y")))
-    found = Followed(instance, (by_value,))
-    found.look()
-    found.write("raw.a")
-    assert found.look() == [{"features.parts"}]
-    assert found.partitions == [("x", "y")]
+    followed = Followed(instance, (by_value,))
+    followed.look()
+    followed.write("raw.a")
+    assert followed.look() == [{"features.parts"}]
+    assert followed.partitions == [("x", "y")]
 
 
 def test_tables_before_and_after_a_partitioned_one_come_one_after_the_other_and_to_rest(
@@ -157,10 +157,10 @@ def test_tables_before_and_after_a_partitioned_one_come_one_after_the_other_and_
         by_month("monthly", "features.first"),
         derived("last", "features.monthly", "raw.a"),
     )
-    found = Followed(instance, chain)
-    found.look()
+    followed = Followed(instance, chain)
+    followed.look()
     for _ in range(2):
-        found.write("raw.a")
-        asked = [found.follow() for _ in range(5)]
+        followed.write("raw.a")
+        asked = [followed.follow() for _ in range(5)]
         assert [run for runs in asked for run in runs] == [{"features.first"}, {"features.monthly"}, {"features.last"}]
         assert asked[-1] == []

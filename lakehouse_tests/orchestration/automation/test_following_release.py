@@ -16,14 +16,14 @@ POINTER = "release.marts"
 @pytest.fixture
 def released(instance: dg.DagsterInstance) -> Followed:
     """The features, of which some are released; computed and released once."""
-    found = Followed(instance, FEATURES, [release("features.fleet", "features.training", "raw.planes")])
-    found.look()
-    found.write(*found.raw)
-    assert found.follow() == [{*ALL, POINTER}]
-    assert found.made[-1] == POINTER, "after its members"
-    assert found.look() == []
-    found.made.clear()
-    return found
+    followed = Followed(instance, FEATURES, [release("features.fleet", "features.training", "raw.planes")])
+    followed.look()
+    followed.write(*followed.raw)
+    assert followed.follow() == [{*ALL, POINTER}]
+    assert followed.made[-1] == POINTER, "after its members"
+    assert followed.look() == []
+    followed.made.clear()
+    return followed
 
 
 def test_news_computes_the_members_and_releases_them_in_one_run(released: Followed) -> None:
@@ -75,27 +75,27 @@ def test_the_run_of_everything_leaves_nothing_to_ask_for(released: Followed) -> 
 
 
 def test_a_failed_check_of_another_component_holds_back_nothing_here(instance: dg.DagsterInstance) -> None:
-    found = Followed(instance, (*FEATURES, derived("other", "raw.other")), [release("features.training")])
-    found.look()
-    found.write(*found.raw)
-    found.follow()
-    found.failing.add("raw.other")
-    found.write("raw.other", "raw.weather")
-    assert found.follow() == [{*ALL, POINTER}]
+    followed = Followed(instance, (*FEATURES, derived("other", "raw.other")), [release("features.training")])
+    followed.look()
+    followed.write(*followed.raw)
+    followed.follow()
+    followed.failing.add("raw.other")
+    followed.write("raw.other", "raw.weather")
+    assert followed.follow() == [{*ALL, POINTER}]
 
 
 def test_a_member_that_is_computed_in_a_run_of_its_own_is_waited_for(instance: dg.DagsterInstance) -> None:
     monthly = derived(
         "monthly", "raw.a", partitions=ByMonth(column="day", start=date(2020, 1, 1), end=date(2020, 3, 1))
     )
-    found = Followed(instance, (monthly, derived("whole", "raw.a")), [release("features.monthly", "features.whole")])
-    found.look()
+    followed = Followed(instance, (monthly, derived("whole", "raw.a")), [release("features.monthly", "features.whole")])
+    followed.look()
     for _ in range(2):
-        found.write("raw.a")
-        assert sorted(map(sorted, found.look())) == [["features.monthly"], ["features.whole"]]
-        found.write("features.whole")
-        with found.running("features.monthly"):
-            assert found.look() == [], "half of the members are new"
-        found.write("features.monthly", partitions=("2020-01-01", "2020-02-01"))
-        assert found.follow() == [{POINTER}]
-        assert found.look() == []
+        followed.write("raw.a")
+        assert sorted(map(sorted, followed.look())) == [["features.monthly"], ["features.whole"]]
+        followed.write("features.whole")
+        with followed.running("features.monthly"):
+            assert followed.look() == [], "half of the members are new"
+        followed.write("features.monthly", partitions=("2020-01-01", "2020-02-01"))
+        assert followed.follow() == [{POINTER}]
+        assert followed.look() == []

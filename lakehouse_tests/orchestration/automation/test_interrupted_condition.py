@@ -20,14 +20,14 @@ WHOLE = {FIRST, SECOND, POINTER}
 def features(instance: dg.DagsterInstance) -> Followed:
     """Two tables and a release, all of them made once; then an input has news, and they are asked for."""
     tables = (derived("first", "raw.a"), derived("second", "features.first", "raw.a"))
-    found = Followed(instance, tables, [release(FIRST, SECOND)])
-    found.look()
-    found.write("raw.a")
-    assert found.follow() == [WHOLE]
-    found.write("raw.a")
-    assert found.look() == [WHOLE]
-    found.made.clear()
-    return found
+    followed = Followed(instance, tables, [release(FIRST, SECOND)])
+    followed.look()
+    followed.write("raw.a")
+    assert followed.follow() == [WHOLE]
+    followed.write("raw.a")
+    assert followed.look() == [WHOLE]
+    followed.made.clear()
+    return followed
 
 
 def test_tables_of_a_run_that_was_canceled_are_asked_for_again(features: Followed) -> None:
@@ -58,8 +58,8 @@ def test_what_was_published_before_the_kill_and_told_afterwards_is_not_made_agai
     with features.running(*WHOLE, tags=ASKED) as run:
         pass
     for name in sorted(WHOLE):
-        told = dg.AssetMaterialization(name.split("."), metadata={"published by run": run.run_id})
-        features.instance.report_runless_asset_event(told)
+        event = dg.AssetMaterialization(name.split("."), metadata={"published by run": run.run_id})
+        features.instance.report_runless_asset_event(event)
     assert not any(asked & {FIRST, SECOND} for asked in features.look(later=REST))
 
 
@@ -87,35 +87,35 @@ def test_a_run_that_somebody_made_by_hand_and_canceled_is_theirs(features: Follo
 
 
 def test_a_table_in_partitions_is_asked_for_again_whole(instance: dg.DagsterInstance) -> None:
-    found = Followed(instance, [derived("parts", "raw.a", partitions=ByValue(column="part", values=("x", "y")))])
-    found.look()
-    found.write("raw.a")
-    assert found.follow() == [{"features.parts"}]
-    found.write("raw.a")
-    assert found.look() == [{"features.parts"}]
+    followed = Followed(instance, [derived("parts", "raw.a", partitions=ByValue(column="part", values=("x", "y")))])
+    followed.look()
+    followed.write("raw.a")
+    assert followed.follow() == [{"features.parts"}]
+    followed.write("raw.a")
+    assert followed.look() == [{"features.parts"}]
     keys = frozenset({dg.AssetKey(["features", "parts"])})
-    job = found.defs.resolve_implicit_global_asset_job_def().get_subset(asset_selection=set(keys))
+    job = followed.defs.resolve_implicit_global_asset_job_def().get_subset(asset_selection=set(keys))
     parts = {"dagster/asset_partition_range_start": "x", "dagster/asset_partition_range_end": "y"}
     run = instance.create_run_for_job(job, asset_selection=keys, tags={**ASKED, **parts})
     instance.report_run_canceled(run)
-    assert found.look() == []
-    assert found.follow(later=REST) == [{"features.parts"}]
-    assert found.partitions == [("x", "y")]
-    assert found.look(later=2 * REST) == []
+    assert followed.look() == []
+    assert followed.follow(later=REST) == [{"features.parts"}]
+    assert followed.partitions == [("x", "y")]
+    assert followed.look(later=2 * REST) == []
 
 
 def test_the_sensor_marks_the_runs_that_it_asks_for(instance: dg.DagsterInstance) -> None:
-    found = Followed(instance, [derived("first", "raw.a")])
-    [sensor] = found.defs.sensors or []
+    followed = Followed(instance, [derived("first", "raw.a")])
+    [sensor] = followed.defs.sensors or []
     assert isinstance(sensor, dg.AutomationConditionSensorDefinition)
 
     def tick(cursor: str | None = None) -> Any:
         # Where our code is: Dagster's own evaluation knows no conditions of others.
-        context = dg.build_sensor_context(instance=instance, cursor=cursor, definitions=found.defs)
+        context = dg.build_sensor_context(instance=instance, cursor=cursor, definitions=followed.defs)
         return sensor.evaluate_tick(context)
 
     cursor = tick().cursor
-    found.write("raw.a")
+    followed.write("raw.a")
     [request] = tick(cursor).run_requests or []
     assert request.tags.items() >= ASKED.items()
     assert request.asset_selection == [dg.AssetKey(FIRST.split("."))]
@@ -123,9 +123,9 @@ def test_the_sensor_marks_the_runs_that_it_asks_for(instance: dg.DagsterInstance
 
 def made(run: dg.DagsterRun, name: str) -> dg.DagsterEvent:
     """The event that a step ends with."""
-    told = dg.AssetMaterialization(name.split("."))
+    event = dg.AssetMaterialization(name.split("."))
     return dg.DagsterEvent(
         dg.DagsterEventType.ASSET_MATERIALIZATION.value,
         run.job_name,
-        event_specific_data=StepMaterializationData(told),
+        event_specific_data=StepMaterializationData(event),
     )

@@ -83,15 +83,15 @@ def test_what_a_killed_run_published_is_told_to_dagster_once_as_its_asset_would_
     mart.make()
     [heard] = mart.heard()
     mart.instance.wipe_assets([dg.AssetKey(["mart", "nests"])])  # as if it had never been told
-    [told] = mart.tick().asset_events
-    assert isinstance(told, dg.AssetMaterialization)
+    [event] = mart.tick().asset_events
+    assert isinstance(event, dg.AssetMaterialization)
     same = ("snapshot id", "dagster/row_count", "dagster/column_schema", "dagster/table_name")
-    assert {key: told.metadata[key] for key in same} == {key: heard.metadata[key] for key in same}
+    assert {key: event.metadata[key] for key in same} == {key: heard.metadata[key] for key in same}
     assert heard.tags is not None
-    assert told.tags is not None
+    assert event.tags is not None
     both = ("lakehouse/runtime_date", "lakehouse/attempt", "dagster/data_version")
-    assert {key: told.tags[key] for key in both} == {key: heard.tags[key] for key in both}
-    assert told.metadata["reconciled"].value is True
+    assert {key: event.tags[key] for key in both} == {key: heard.tags[key] for key in both}
+    assert event.metadata["reconciled"].value is True
     assert not mart.tick().asset_events
     assert len(mart.heard()) == 1
 
@@ -132,8 +132,8 @@ def test_another_dagster_database_begins_anew_and_the_log_keeps_what_it_had(mart
     before = mart.log
     with dg.DagsterInstance.ephemeral() as fresh:
         mart.instance = fresh
-        [told] = mart.tick().asset_events
-        assert told.metadata["snapshot id"].value == str(mart.snapshot())
+        [event] = mart.tick().asset_events
+        assert event.metadata["snapshot id"].value == str(mart.snapshot())
         assert mart.log == before
         mart.make(nests=4)
         mart.tick()
@@ -158,7 +158,7 @@ def test_killed_between_publish_and_dagsters_event_the_log_is_complete_afterward
     assert (killed.outcome, ended.outcome) == ("failure", "success")
     assert published[0].run_id == killed.run_id
     with commanded(mart, monkeypatch):
-        assert [str(told.metadata["snapshot id"].value) for told in mart.heard()] == [
+        assert [str(event.metadata["snapshot id"].value) for event in mart.heard()] == [
             str(mart.snapshot()),
             str(snapshot),
         ]

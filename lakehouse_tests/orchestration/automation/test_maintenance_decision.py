@@ -46,7 +46,9 @@ def test_a_cursor_is_read_as_it_was_written() -> None:
 
 
 def test_a_run_is_named_by_state_and_operations() -> None:
-    actions = tuple(Action(operation=one) for one in (Operation.BRANCHES, Operation.EXPIRE, Operation.EXPIRE))
+    actions = tuple(
+        Action(operation=operation) for operation in (Operation.BRANCHES, Operation.EXPIRE, Operation.EXPIRE)
+    )
     plan = MaintenancePlan(table="raw.birds", state_digest="d", actions=actions)
     assert operations_of(plan) == "branches,expire"
     assert run_key(plan) == "raw.birds:d:branches,expire"

@@ -11,9 +11,11 @@ TARGET = timedelta(minutes=5)
 BEHIND = MirrorStanding("mirror.flights", snapshot_id=7, newest=11, waiting=3, since=NOW - TARGET)
 
 
-def due(found: MirrorStanding = BEHIND, *, running: bool = False, failures: int = 0, now: datetime = NOW) -> Decision:
+def due(
+    standing: MirrorStanding = BEHIND, *, running: bool = False, failures: int = 0, now: datetime = NOW
+) -> Decision:
     failed = Failures(failures, NOW - timedelta(seconds=10))
-    return decide_mirror(found, target_lag=TARGET, running=running, failures=failed, now=now)
+    return decide_mirror(standing, target_lag=TARGET, running=running, failures=failed, now=now)
 
 
 def test_a_mirror_that_has_every_change_is_left_alone() -> None:

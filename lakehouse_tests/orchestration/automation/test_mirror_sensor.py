@@ -83,9 +83,9 @@ def test_a_mirror_whose_position_is_gone_starts_a_run_that_says_so(house: House)
     land_changes(house, tables, 1)
     [request] = look(house, tables).run_requests
     assert request.run_key is not None
-    found = mirror_standing(catalog, tables)
-    assert found.doubt
-    assert found.lags
+    standing = mirror_standing(catalog, tables)
+    assert standing.doubt
+    assert standing.lags
 
 
 def test_a_mirror_that_has_reached_a_snapshot_that_is_not_listed_is_in_doubt(house: House) -> None:

@@ -12,12 +12,12 @@ pytestmark = pytest.mark.slow
 
 def test_a_partitioned_table_is_computed_whole_and_what_comes_after_it_waits(instance: dg.DagsterInstance) -> None:
     monthly = by_month("monthly", "raw.a")
-    found = Followed(instance, (monthly, derived("whole", "raw.a", "features.monthly")))
-    assert group_of(monthly, found.declarations).tables == ("features.monthly",), "a run has partitions of one kind"
-    found.look()
+    followed = Followed(instance, (monthly, derived("whole", "raw.a", "features.monthly")))
+    assert group_of(monthly, followed.declarations).tables == ("features.monthly",), "a run has partitions of one kind"
+    followed.look()
     for _ in range(2):
-        found.write("raw.a")
-        assert found.follow() == [{"features.monthly"}]
-        assert found.partitions == [("2020-01-01", "2020-02-01", "2020-03-01")]
-        assert found.follow() == [{"features.whole"}]
-        assert found.look() == []
+        followed.write("raw.a")
+        assert followed.follow() == [{"features.monthly"}]
+        assert followed.partitions == [("2020-01-01", "2020-02-01", "2020-03-01")]
+        assert followed.follow() == [{"features.whole"}]
+        assert followed.look() == []

@@ -23,5 +23,5 @@ def test_a_run_of_chosen_assets_is_told_by_their_names(mart: Mart) -> None:
             )
         )
     events = run_news(mart.instance, JournalPosition(), nothing_known).events
-    said = {event.message.partition(" ended")[0] for event in events}
-    assert said == {"Run of all assets", "Run of mart.nests", "Run of checks of mart.nests"}
+    subjects = {event.message.partition(" ended")[0] for event in events}
+    assert subjects == {"Run of all assets", "Run of mart.nests", "Run of checks of mart.nests"}

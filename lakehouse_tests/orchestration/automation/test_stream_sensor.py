@@ -26,7 +26,7 @@ class Look:
 
 def look(house: House, cursor: str | None = None) -> Look:
     defs = house.defs()
-    sensor = next(found for found in defs.sensors or [] if found.name == "birds_lag")
+    sensor = next(candidate for candidate in defs.sensors or [] if candidate.name == "birds_lag")
     context = dg.build_sensor_context(
         instance=house.instance, cursor=cursor, definitions=defs, resources={"lake": house.lake()}
     )
@@ -46,7 +46,7 @@ def test_its_runs_include_the_checks(house: House) -> None:
     defs = house.defs()
     job = defs.resolve_job_def("__anonymous_asset_job_birds_lag")
     assert {node.name for node in job.nodes} == {"ingest_birds", "prove_birds"}
-    sensor = next(found for found in defs.sensors or [] if found.name == "birds_lag")
+    sensor = next(candidate for candidate in defs.sensors or [] if candidate.name == "birds_lag")
     assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
 
 
@@ -63,11 +63,11 @@ def test_a_run_that_is_under_way_is_waited_for(house: House) -> None:
 def test_a_run_that_failed_is_tried_again_later_from_the_same_position_and_at_once_from_another(house: House) -> None:
     [request] = look(house).run_requests
     job = house.defs().resolve_implicit_global_asset_job_def()
-    for told in ("the last run failed", "the last 2 runs failed"):
+    for reason in ("the last run failed", "the last 2 runs failed"):
         house.instance.report_run_failed(house.instance.create_run_for_job(job, tags=dict(request.tags)))
-        assert f"no position yet; {told}, the next try is at" in look(house).skip_reason
+        assert f"no position yet; {reason}, the next try is at" in look(house).skip_reason
     house.birds(1)
-    assert f"no position yet; {told}" in look(house).skip_reason, "what arrives is no reason to try again"
+    assert f"no position yet; {reason}" in look(house).skip_reason, "what arrives is no reason to try again"
     moved = dict(request.tags) | {POSITION_TAG: "elsewhere"}
     house.instance.report_run_failed(house.instance.create_run_for_job(job, tags=moved))
     assert "the last 2 runs failed" in look(house).skip_reason, "another position's failure is none of this one"

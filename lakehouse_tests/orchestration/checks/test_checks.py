@@ -35,14 +35,14 @@ def full_house(working_house: House) -> House:
 def test_checks_run_alone_without_spark_and_name_the_snapshot_they_judged(full_house: House) -> None:
     result = prove(full_house)
     assert result.success
-    found = checks(result)
+    by_name = checks(result)
     for name in ("raw.birds", "quarantine.birds"):
-        check = found[f"{name} exactly_once"]
+        check = by_name[f"{name} exactly_once"]
         snapshot = full_house.lake().pin(name)[name].snapshot_id
         assert check.passed
         assert str(snapshot) in text(check)
         assert "decided by" in text(check)
-    assert "All 21 rows" in str(found["raw.birds exactly_once"].description)
+    assert "All 21 rows" in str(by_name["raw.birds exactly_once"].description)
 
 
 def test_a_warning_rule_warns_and_says_how_many_without_a_value(full_house: House) -> None:
@@ -60,14 +60,14 @@ def test_rows_from_outside_the_protocol_fail_the_proof(full_house: House) -> Non
     table.append(table.scan(limit=2).to_arrow())
     result = prove(full_house)
     assert not result.success, "nothing may be computed from it, or released"
-    found = checks(result)
-    check = found["raw.birds exactly_once"]
+    by_name = checks(result)
+    check = by_name["raw.birds exactly_once"]
     assert not check.passed
     assert check.severity is dg.AssetCheckSeverity.ERROR
     assert "promise is broken" in str(check.description)
     assert "unsealed_commit" in text(check)
-    assert found["quarantine.birds exactly_once"].passed, "its rows are as sealed"
-    assert "in doubt" in str(found["raw.birds freshness_and_lag"].description)
+    assert by_name["quarantine.birds exactly_once"].passed, "its rows are as sealed"
+    assert "in doubt" in str(by_name["raw.birds freshness_and_lag"].description)
 
 
 def test_late_is_a_warning_with_the_age(full_house: House) -> None:
@@ -92,23 +92,23 @@ def test_an_absent_broker_leaves_freshness_unanswered_and_the_proof_answered(ful
     [failed] = result.get_step_failure_events()
     assert failed.step_failure_data.error is not None
     assert "BrokerUnreachable" in failed.step_failure_data.error.to_string()
-    found = checks(result)
-    assert found["raw.birds exactly_once"].passed
-    assert "raw.birds freshness_and_lag" not in found
+    by_name = checks(result)
+    assert by_name["raw.birds exactly_once"].passed
+    assert "raw.birds freshness_and_lag" not in by_name
 
 
 def test_before_the_first_record_there_is_nothing_to_prove(working_house: House) -> None:
     lake = working_house.lake()
     lake.ensure(lake.declarations.tables)
-    found = checks(prove(working_house))
-    assert all(check.passed for check in found.values())
-    assert "nothing to prove" in str(found["raw.birds exactly_once"].description)
-    assert "No records were judged" in str(found["raw.birds contract_rules"].description)
+    by_name = checks(prove(working_house))
+    assert all(check.passed for check in by_name.values())
+    assert "nothing to prove" in str(by_name["raw.birds exactly_once"].description)
+    assert "No records were judged" in str(by_name["raw.birds contract_rules"].description)
 
 
 def test_without_the_tables_a_check_is_an_error_and_not_a_verdict(working_house: House) -> None:
     result = prove(working_house)
     assert not result.success
-    found = checks(result)
-    assert {name.partition(".")[0] for name in found} == {"maintenance"}, "what is not there needs none"
-    assert all("does not exist yet" in str(check.description) for check in found.values())
+    by_name = checks(result)
+    assert {name.partition(".")[0] for name in by_name} == {"maintenance"}, "what is not there needs none"
+    assert all("does not exist yet" in str(check.description) for check in by_name.values())

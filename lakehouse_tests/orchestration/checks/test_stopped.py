@@ -55,8 +55,8 @@ def test_two_files_with_one_asset_stop_each_other_and_no_third(flock: House) -> 
         "own/one", "own/two",
     }  # fmt: skip
     assert dg.AssetKey(["mart", "count"]) not in graph.get_all_asset_keys()
-    told = flock.command("plan", exit_code=2).stderr
-    assert told.count("the asset mart/count is defined in") == 2
+    printed = flock.command("plan", exit_code=2).stderr
+    assert printed.count("the asset mart/count is defined in") == 2
 
 
 def test_a_file_that_shows_no_table_is_shown_by_its_name(flock: House) -> None:

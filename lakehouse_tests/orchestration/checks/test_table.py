@@ -33,10 +33,10 @@ def _judges(*answers: Any) -> list[Judge]:
 
 
 def test_what_comes_after_an_unanswered_question_is_answered() -> None:
-    answers, told = _answers(ASKED, _judges(_raises, _passes, _passes)), []
+    answers, collected = _answers(ASKED, _judges(_raises, _passes, _passes)), []
     with pytest.raises(LakehouseError, match="the snapshot is gone"):
-        told.extend(answers)
-    assert len(told) == 2
+        collected.extend(answers)
+    assert len(collected) == 2
 
 
 def test_several_unanswered_questions_are_named() -> None:

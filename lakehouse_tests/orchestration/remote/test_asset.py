@@ -165,8 +165,8 @@ def test_a_partition_is_reported_once_and_others_beside_it(settings: Settings, d
                 assets=[asset], resources={"lake": Lake(settings)}
             ).resolve_implicit_global_asset_job_def()
             result = job.execute_in_process(instance=instance, partition_key=partition_key, tags=tags)
-        found = [event.materialization.partition for event in result.get_asset_materialization_events()]
-        assert found == shown
+        partitions = [event.materialization.partition for event in result.get_asset_materialization_events()]
+        assert partitions == shown
 
 
 def test_a_failure_there_is_a_failure_here(settings: Settings, driver: Driver) -> None:

@@ -22,9 +22,9 @@ PUBLISHES = 36
 
 @pytest.fixture
 def name(sql_lake: Lake) -> str:
-    found = sql_lake.create("a", **{"lakehouse.publish.keep-snapshots": "2"})
+    created = sql_lake.create("a", **{"lakehouse.publish.keep-snapshots": "2"})
     sql_lake.write("first", a=[1])
-    return found
+    return created
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def expire(lake: Lake, name: str) -> None:
     with lake.load(name).maintenance.expire_snapshots() as expired:
         expired.older_than(datetime.now(UTC) + timedelta(days=1))
     after = lake.load(name)
-    kept = {one.snapshot_id for one in after.metadata.snapshots}
-    gone = [one for one in before.metadata.snapshots if one.snapshot_id not in kept]
+    kept = {snapshot.snapshot_id for snapshot in after.metadata.snapshots}
+    gone = [snapshot for snapshot in before.metadata.snapshots if snapshot.snapshot_id not in kept]
     reached = reached_only_by(gone, before, after)
     delete_files(before, reached.data | reached.metadata, ())
 
@@ -65,34 +65,34 @@ def run(resource: LakeResource, step: Callable[[LakeResource], None], *more: Cal
 def test_what_was_read_is_read_again_after_many_publishes_and_an_expiry(
     sql_lake: Lake, name: str, resource: LakeResource
 ) -> None:
-    found: list[list[int]] = []
+    tables_read: list[list[int]] = []
 
     def reads(lake: LakeResource) -> None:
-        found.append(lake.arrow(name)["n"].to_pylist())
+        tables_read.append(lake.arrow(name)["n"].to_pylist())
         for number in range(PUBLISHES):
             sql_lake.write(f"publish-{number}", a=[number])
         expire(sql_lake, name)
         assert len(pins(sql_lake, name)) == 1
-        found.append(lake.arrow(name, columns=["n"])["n"].to_pylist())
+        tables_read.append(lake.arrow(name, columns=["n"])["n"].to_pylist())
 
     run(resource, reads)
-    assert found == [[1], [1]]
+    assert tables_read == [[1], [1]]
     assert pins(sql_lake, name) == [], "the step has ended"
 
 
 def test_the_next_step_holds_the_next_moment_and_the_tag_of_the_first_is_gone(
     sql_lake: Lake, name: str, resource: LakeResource
 ) -> None:
-    found: list[tuple[int, list[str]]] = []
+    moments: list[tuple[int, list[str]]] = []
 
     def reads(lake: LakeResource) -> None:
-        found.append((lake.arrow(name).num_rows, pins(sql_lake, name)))
-        sql_lake.write(f"after-{len(found)}", a=[2])
+        moments.append((lake.arrow(name).num_rows, pins(sql_lake, name)))
+        sql_lake.write(f"after-{len(moments)}", a=[2])
 
     run(resource, reads, reads)
-    assert [rows for rows, _ in found] == [1, 2]
-    assert [len(tags) for _, tags in found] == [1, 1]
-    assert found[0][1] != found[1][1]
+    assert [rows for rows, _ in moments] == [1, 2]
+    assert [len(tags) for _, tags in moments] == [1, 1]
+    assert moments[0][1] != moments[1][1]
 
 
 def test_a_step_that_fails_lets_go_as_well(sql_lake: Lake, name: str, resource: LakeResource) -> None:

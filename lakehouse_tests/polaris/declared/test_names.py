@@ -21,8 +21,8 @@ from lakehouse.polaris.declared.names import problem_of_namespace, problem_of_po
     ],
 )
 def test_a_name(name: str, problem: str | None) -> None:
-    said = problem_of_polaris_name(name)
-    assert said is None if problem is None else problem in str(said)
+    result = problem_of_polaris_name(name)
+    assert result is None if problem is None else problem in str(result)
 
 
 def test_every_level_of_a_namespace_is_looked_at() -> None:

@@ -14,8 +14,16 @@ def test_a_privilege_at_another_level_is_named_with_its_own() -> None:
 def test_no_task_may_drop_manage_or_change_a_policy() -> None:
     for privileges in TASKS.values():
         assert privileges <= PRIVILEGES["namespace"]
-        assert not [one for one in privileges if "DROP" in one or "MANAGE" in one or "POLICY" in one or "FULL" in one]
+        assert not [
+            privilege
+            for privilege in privileges
+            if "DROP" in privilege or "MANAGE" in privilege or "POLICY" in privilege or "FULL" in privilege
+        ]
 
 
 def test_a_reader_writes_nothing() -> None:
-    assert not [one for one in TASKS["reader"] if "WRITE" in one or "CREATE" in one or "ADD" in one or "SET" in one]
+    assert not [
+        privilege
+        for privilege in TASKS["reader"]
+        if "WRITE" in privilege or "CREATE" in privilege or "ADD" in privilege or "SET" in privilege
+    ]

@@ -36,12 +36,12 @@ def edit_document(database: Path, name: str, edit: Callable[[Document], None]) -
 def ancestry(document: Document) -> list[Document]:
     """Snapshots of `main`, newest first."""
     by_id = {snapshot["snapshot-id"]: snapshot for snapshot in document["snapshots"]}
-    found: list[Document] = []
-    at = document["refs"]["main"]["snapshot-id"]
-    while at in by_id:
-        found.append(by_id[at])
-        at = by_id[at].get("parent-snapshot-id")
-    return found
+    line: list[Document] = []
+    snapshot_id = document["refs"]["main"]["snapshot-id"]
+    while snapshot_id in by_id:
+        line.append(by_id[snapshot_id])
+        snapshot_id = by_id[snapshot_id].get("parent-snapshot-id")
+    return line
 
 
 def seals(document: Document) -> list[Document]:

@@ -30,6 +30,6 @@ def test_a_compacted_table_is_proven_by_a_scan(sql_lake: Lake, spark_on: SparkOn
         assert {r.partition: r.decided_by for r in proof.ranges} == {0: "manifests and scan", 1: "scan"}
 
         spark.sql("DELETE FROM lake.raw.a WHERE _kafka_partition = 0 AND _kafka_offset = 15").collect()
-    (found,) = [f for f in stream.audit().findings if f.kind == "rows_differ"]
-    assert (found.table, found.partition, found.offsets) == (A, 0, "[10, 20)")
-    assert "Missing: 15." in found.message
+    (finding,) = [f for f in stream.audit().findings if f.kind == "rows_differ"]
+    assert (finding.table, finding.partition, finding.offsets) == (A, 0, "[10, 20)")
+    assert "Missing: 15." in finding.message

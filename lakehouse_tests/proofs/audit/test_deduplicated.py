@@ -30,8 +30,8 @@ def stream(events: SimulatedStream) -> SimulatedStream:
     return events
 
 
-def remove(stream: SimulatedStream, offsets: Sequence[int], *, told: Sequence[int] | None = None) -> None:
-    """As the rewrite does, for rows of partition 1; `told` is what its seals say instead of what went."""
+def remove(stream: SimulatedStream, offsets: Sequence[int], *, sealed: Sequence[int] | None = None) -> None:
+    """As the rewrite does, for rows of partition 1; `sealed` is what its seals say instead of what went."""
     bases = read_bases(stream.catalog, stream.tables)
     attempt = Attempt(run_id="upkeep", step=f"maintain:{A}")
     open_branch(stream.catalog, bases[A], attempt)
@@ -42,19 +42,20 @@ def remove(stream: SimulatedStream, offsets: Sequence[int], *, told: Sequence[in
         attempt.branch,
         lambda transaction: transaction.delete(rows, snapshot_properties=attempt.marks, branch=attempt.branch),
     )
-    said = offsets if told is None else told
-    tally = sum((Tally(1, o, o * o) for o in said), Tally())
+    sealed_offsets = offsets if sealed is None else sealed
+    tally = sum((Tally(1, o, o * o) for o in sealed_offsets), Tally())
     publish(
-        stream.catalog, seal_removed_rows(stream.catalog, attempt, bases, A, RemovedRows(len(said), ["p"], {1: tally}))
+        stream.catalog,
+        seal_removed_rows(stream.catalog, attempt, bases, A, RemovedRows(len(sealed_offsets), ["p"], {1: tally})),
     )
 
 
 def test_what_went_is_counted_and_what_is_left_is_proven(stream: SimulatedStream) -> None:
-    assert {one.decided_by for one in stream.audit().ranges} == {"manifests"}
+    assert {covered.decided_by for covered in stream.audit().ranges} == {"manifests"}
     remove(stream, [21, 25])
     proof = stream.audit()
     assert proof.holds, proof.findings
-    assert {(one.table, one.partition, one.rows) for one in proof.ranges} >= {(A, 0, 60), (A, 1, 58)}
+    assert {(covered.table, covered.partition, covered.rows) for covered in proof.ranges} >= {(A, 0, 60), (A, 1, 58)}
     assert proof.read == 120
     stream.ingest({0: 20, 1: 20}, to_a)
     remove(stream, [60, 69])
@@ -65,14 +66,14 @@ def test_what_went_is_counted_and_what_is_left_is_proven(stream: SimulatedStream
 
 
 def test_rows_that_went_beside_those_that_were_counted_are_missed(stream: SimulatedStream) -> None:
-    remove(stream, [21, 25], told=[21])
+    remove(stream, [21, 25], sealed=[21])
     assert {finding.kind for finding in stream.audit().findings} == {"rows_differ"}
 
 
 def test_another_row_than_was_counted_is_missed(stream: SimulatedStream) -> None:
-    remove(stream, [21], told=[22])
-    (found,) = stream.audit().findings
-    assert (found.kind, found.table, found.partition) == ("rows_differ", A, 1)
+    remove(stream, [21], sealed=[22])
+    (finding,) = stream.audit().findings
+    assert (finding.kind, finding.table, finding.partition) == ("rows_differ", A, 1)
 
 
 def test_what_went_does_not_come_back(stream: SimulatedStream) -> None:
@@ -86,7 +87,7 @@ def test_files_of_a_deduplicating_rewrite_are_read(stream: SimulatedStream) -> N
     remove(stream, [39])
     proof = stream.audit()
     assert proof.holds, proof.findings
-    assert {one.partition: one.decided_by for one in proof.ranges if one.table == A} == {
+    assert {covered.partition: covered.decided_by for covered in proof.ranges if covered.table == A} == {
         0: "manifests",
         1: "manifests and scan",
     }
@@ -114,7 +115,7 @@ def test_a_forged_seal_is_found(stream: SimulatedStream, edit: Edit, forged: str
 
 def test_more_may_not_go_than_the_seal_says(stream: SimulatedStream, edit: Edit) -> None:
     """A forger who takes a row more, and counts it where the rows are counted, has to say so as well."""
-    remove(stream, [21, 25], told=[21, 25])
+    remove(stream, [21, 25], sealed=[21, 25])
 
     def forge(document: Document) -> None:
         summary = seals(document)[0]
@@ -125,5 +126,8 @@ def test_more_may_not_go_than_the_seal_says(stream: SimulatedStream, edit: Edit)
 
     for name in stream.tables:
         edit(name, forge)
-    found = stream.audit().findings
-    assert any(one.kind == "balance" and "2 rows were there twice, and 3 were retired" in one.message for one in found)
+    findings = stream.audit().findings
+    assert any(
+        finding.kind == "balance" and "2 rows were there twice, and 3 were retired" in finding.message
+        for finding in findings
+    )

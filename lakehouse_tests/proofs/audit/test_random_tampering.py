@@ -23,20 +23,20 @@ ROWS: list[Row] = [(table, p, o) for p in (0, 1) for o in range(RUNS * EACH) if 
 @st.composite
 def tampered(draw: st.DrawFn) -> list[Row]:
     """The rows of both tables after one to three were lost, doubled, moved to the other table, or renumbered."""
-    held = list(ROWS)
+    rows = list(ROWS)
     for _ in range(draw(st.integers(1, 3))):
-        at = draw(st.integers(0, len(held) - 1))
-        table, partition, offset = held[at]
+        position = draw(st.integers(0, len(rows) - 1))
+        table, partition, offset = rows[position]
         deed = draw(st.sampled_from(["lose", "double", "move", "renumber"]))
         if deed == "lose":
-            del held[at]
+            del rows[position]
         elif deed == "double":
-            held.append(held[at])
+            rows.append(rows[position])
         elif deed == "move":
-            held[at] = (B if table == A else A, partition, offset)
+            rows[position] = (B if table == A else A, partition, offset)
         else:
-            held[at] = (table, partition, draw(st.integers(0, RUNS * EACH + 5)))
-    return held
+            rows[position] = (table, partition, draw(st.integers(0, RUNS * EACH + 5)))
+    return rows
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -37,9 +37,9 @@ class Place:
 def broken(proof: StreamProof, kind: str, place: Place) -> Finding:
     """The finding of a kind at a place; there must be one."""
     assert not proof.holds
-    found = [f for f in proof.findings if f.kind == kind and place.is_named(f)]
-    assert found, [(f.kind, f.table, f.partition, f.offsets, f.message) for f in proof.findings]
-    return found[0]
+    matching = [f for f in proof.findings if f.kind == kind and place.is_named(f)]
+    assert matching, [(f.kind, f.table, f.partition, f.offsets, f.message) for f in proof.findings]
+    return matching[0]
 
 
 def kinds(proof: StreamProof) -> set[str]:
@@ -129,9 +129,9 @@ def change_tally(summary: dict[str, str]) -> None:
 def test_a_seal_edited(stream: SimulatedStream, edit: Edit) -> None:
     edit(A, lambda document: change_tally(seals(document)[1]))
     proof = stream.audit()
-    found = next(f for f in proof.findings if f.kind == "seal_edited")
-    assert found.table == A
-    assert "digest does not match" in found.message
+    finding = next(f for f in proof.findings if f.kind == "seal_edited")
+    assert finding.table == A
+    assert "digest does not match" in finding.message
 
 
 def test_a_seal_edited_with_a_digest_that_fits(stream: SimulatedStream, edit: Edit) -> None:
@@ -372,9 +372,9 @@ def test_the_newest_seal_taken_away_from_its_rows(stream: SimulatedStream, edit:
     for name in stream.tables:
         edit(name, behead)
     proof = stream.audit()
-    found = next(f for f in proof.findings if f.kind == "rows_differ" and (f.table, f.partition) == (A, 1))
-    assert found.offsets == "from 40"
-    assert "no seal accounts for" in found.message
+    finding = next(f for f in proof.findings if f.kind == "rows_differ" and (f.table, f.partition) == (A, 1))
+    assert finding.offsets == "from 40"
+    assert "no seal accounts for" in finding.message
 
 
 def test_rows_without_any_seal(events: SimulatedStream) -> None:

@@ -47,9 +47,9 @@ class Computed:
 
     def head(self, name: str) -> int:
         """Where `main` is."""
-        found = head_of(self.load(name))
-        assert found is not None
-        return found
+        head = head_of(self.load(name))
+        assert head is not None
+        return head
 
     def source(self, name: str = A, rows: int = 2, *, inputs: Mapping[str, int] | None = None) -> int:
         """Somebody appends to a table that is not computed; returns the new snapshot."""
@@ -75,7 +75,7 @@ class Computed:
         """
         declared = self.declarations.derived[name]
         inputs = dict(of) if of is not None else {given: self.head(given) for given in declared.inputs.values()}
-        said: dict[str, Any] = {
+        sealed_statement: dict[str, Any] = {
             "mode": declared.mode,
             "declared": dict(declared.inputs),
             "scanned": inputs,
@@ -87,12 +87,13 @@ class Computed:
             **statement,
         }
         texts = {
-            f"derived.{key}": v if isinstance(v, str) else msgspec.json.encode(v).decode() for key, v in said.items()
+            f"derived.{key}": v if isinstance(v, str) else msgspec.json.encode(v).decode()
+            for key, v in sealed_statement.items()
         }
-        held = [day, day] if rows is None else rows
+        dates = [day, day] if rows is None else rows
         return self._write(
             name,
-            [{"n": n, "runtime_date": each} for n, each in enumerate(held)],
+            [{"n": n, "runtime_date": each} for n, each in enumerate(dates)],
             kind="derive",
             inputs=inputs,
             statement=texts,
@@ -214,8 +215,8 @@ def source(name: str) -> Table:
 
 def lake_of(folder: Path, sources: Sequence[str], *computed: Derived) -> Computed:
     """Declare and create tables."""
-    tables = [*map(source, sources), *(one.table for one in computed)]
-    declarations = Declarations({t.name: t for t in tables}, {}, {}, derived={one.name: one for one in computed})
+    tables = [*map(source, sources), *(entry.table for entry in computed)]
+    declarations = Declarations({t.name: t for t in tables}, {}, {}, derived={entry.name: entry for entry in computed})
     lake = Computed(folder, declarations)
     for table in tables:
         apply(plan(table, lake.catalog), lake.catalog)

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.spark
 TUESDAY = "2013-05-15"
 
 
-def audit(workshop: Workshop, one: Derived) -> DerivedProof:
-    return audit_derived(lambda name: workshop.catalog.load_table(tuple(name.split("."))), one)
+def audit(workshop: Workshop, derived: Derived) -> DerivedProof:
+    return audit_derived(lambda name: workshop.catalog.load_table(tuple(name.split("."))), derived)
 
 
 def unreadable(workshop: Workshop, short: str) -> None:
@@ -54,9 +54,11 @@ def test_a_read_that_is_not_declared_and_an_input_that_is_not_read_are_found(wor
     def nosy(sales: DataFrame) -> DataFrame:
         return total(sales).join(sales.sparkSession.table(f"lake.{shops}"), "shop").select("shop", "total")
 
-    one = workshop.derived("nosy", compute=nosy)
-    workshop.run(one)
-    assert [(f.kind, shops in f.message) for f in audit(workshop, one).findings] == [("lineage_undeclared_read", True)]
+    derived = workshop.derived("nosy", compute=nosy)
+    workshop.run(derived)
+    assert [(f.kind, shops in f.message) for f in audit(workshop, derived).findings] == [
+        ("lineage_undeclared_read", True)
+    ]
 
     def idle(sales: DataFrame, shops: DataFrame) -> DataFrame:
         return total(sales)
@@ -69,13 +71,13 @@ def test_a_read_that_is_not_declared_and_an_input_that_is_not_read_are_found(wor
 @pytest.fixture
 def log(workshop: Workshop) -> Derived:
     """A table that has grown on two days."""
-    one = workshop.derived(
+    derived = workshop.derived(
         "log", TOTALS, "SELECT shop, amount AS total FROM sales", mode="incremental", follows="sales"
     )
-    workshop.run(one)
+    workshop.run(derived)
     workshop.sell(("Rome", 5))
-    workshop.run(one, run="run-2", day=TUESDAY)
-    return one
+    workshop.run(derived, run="run-2", day=TUESDAY)
+    return derived
 
 
 def test_a_growing_table_reads_its_range_up_to_what_was_pinned_and_may_be_compacted(
@@ -94,21 +96,21 @@ def test_a_growing_table_reads_its_range_up_to_what_was_pinned_and_may_be_compac
 
 
 def test_deleted_rows_do_not_count_whatever_their_files_hold(tmp_path: Path, spark_on: SparkOn) -> None:
-    one = derived("derived.log", A, mode="incremental")
-    lake = lake_of(tmp_path, [A], one)
+    growing = derived("derived.log", A, mode="incremental")
+    lake = lake_of(tmp_path, [A], growing)
     lake.source()
-    lake.compute(one.name, rows=[OTHER_DAY, MAY])
-    lake.compute(one.name)
+    lake.compute(growing.name, rows=[OTHER_DAY, MAY])
+    lake.compute(growing.name)
 
     def dates() -> DatesReport:
-        return check_dates(lake.load(one.name), lake.head(one.name), one)
+        return check_dates(lake.load(growing.name), lake.head(growing.name), growing)
 
     assert [finding.kind for finding in dates().findings] == ["other_date"]
     with spark_on(sql_settings(tmp_path)) as spark:
-        name = f"lake.{one.name}"
+        name = f"lake.{growing.name}"
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode'='merge-on-read')")
         spark.sql(f"DELETE FROM {name} WHERE runtime_date = DATE '{OTHER_DAY}'")
-    assert lake.load(one.name).current_snapshot().summary["added-delete-files"] == "1"
-    found = dates()
-    assert [finding.kind for finding in found.findings] == ["unsealed"], "the date is right, the delete is not ours"
-    assert (found.files, found.scanned) == (2, 1)
+    assert lake.load(growing.name).current_snapshot().summary["added-delete-files"] == "1"
+    proof = dates()
+    assert [finding.kind for finding in proof.findings] == ["unsealed"], "the date is right, the delete is not ours"
+    assert (proof.files, proof.scanned) == (2, 1)

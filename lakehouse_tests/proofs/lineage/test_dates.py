@@ -37,29 +37,29 @@ def kinds(report: DatesReport) -> set[str]:
 def test_a_sound_table_passes_without_a_look_at_its_files(lake: Computed) -> None:
     lake.compute(B)
     lake.unreadable(B)
-    found = dates(lake)
-    assert found.passed
-    assert (found.files, found.rows, found.scanned, found.decided_by) == (1, 2, 0, "manifests")
-    assert found.expected == (DAY,)
+    proof = dates(lake)
+    assert proof.passed
+    assert (proof.files, proof.rows, proof.scanned, proof.decided_by) == (1, 2, 0, "manifests")
+    assert proof.expected == (DAY,)
 
 
 def test_a_date_of_another_run_fails_and_says_which_was_expected_of_whom(lake: Computed) -> None:
     lake.compute(B, rows=[OTHER_DAY, OTHER_DAY], run="run-7")
     lake.unreadable(B)
-    found = dates(lake)
-    assert kinds(found) == {"other_date"}
-    assert f"holds 2 rows of {OTHER_DAY}; run run-7 is of {DAY}" in found.findings[0].message
-    assert found.scanned == 0, "bounds are enough to tell"
+    proof = dates(lake)
+    assert kinds(proof) == {"other_date"}
+    assert f"holds 2 rows of {OTHER_DAY}; run run-7 is of {DAY}" in proof.findings[0].message
+    assert proof.scanned == 0, "bounds are enough to tell"
 
 
 def test_one_row_of_another_date_is_found_by_a_look_at_that_file_alone(lake: Computed) -> None:
     lake.compute(LOG)
     lake.unreadable(LOG)
     lake.compute(LOG, rows=[DAY, OTHER_DAY, DAY])
-    found = dates(lake, LOG)
-    assert kinds(found) == {"other_date"}
-    assert f"holds 1 rows of {OTHER_DAY}" in found.findings[0].message
-    assert (found.files, found.scanned, found.decided_by) == (2, 1, "manifests and scan")
+    proof = dates(lake, LOG)
+    assert kinds(proof) == {"other_date"}
+    assert f"holds 1 rows of {OTHER_DAY}" in proof.findings[0].message
+    assert (proof.files, proof.scanned, proof.decided_by) == (2, 1, "manifests and scan")
 
 
 @pytest.mark.parametrize("rows", [[None, None], [DAY, None]])
@@ -67,9 +67,9 @@ def test_a_row_without_a_date_fails(lake: Computed, rows: list[date | None]) -> 
     lake.relax(B)
     lake.compute(B, rows=rows)
     lake.unreadable(B)
-    found = dates(lake)
-    assert kinds(found) == {"null_date"}
-    assert f"holds {rows.count(None)} rows without a runtime date" in found.findings[0].message
+    proof = dates(lake)
+    assert kinds(proof) == {"null_date"}
+    assert f"holds {rows.count(None)} rows without a runtime date" in proof.findings[0].message
 
 
 def test_a_file_without_statistics_is_read(lake: Computed) -> None:
@@ -88,12 +88,12 @@ def test_each_run_of_a_growing_table_has_its_own_date(lake: Computed) -> None:
     lake.compute(LOG)
     lake.compute(LOG, day=OTHER_DAY)
     lake.unreadable(LOG)
-    found = dates(lake, LOG)
-    assert found.passed
-    assert found.expected == (DAY, OTHER_DAY)
+    proof = dates(lake, LOG)
+    assert proof.passed
+    assert proof.expected == (DAY, OTHER_DAY)
     lake.compute(LOG, day=THIRD_DAY, rows=[OTHER_DAY])
-    found = dates(lake, LOG)
-    assert kinds(found) == {"other_date"}, "the date of another run of the table is still not this run's"
+    proof = dates(lake, LOG)
+    assert kinds(proof) == {"other_date"}, "the date of another run of the table is still not this run's"
 
 
 def test_the_last_run_alone_counts_for_a_table_that_is_computed_as_a_whole(lake: Computed) -> None:
@@ -102,15 +102,15 @@ def test_the_last_run_alone_counts_for_a_table_that_is_computed_as_a_whole(lake:
     lake.compute(B, day=OTHER_DAY)
     with lake.load(B).transaction() as change, change.update_snapshot().fast_append() as append:
         append.append_data_file(old)
-    found = dates(lake)
-    assert kinds(found) == {"other_date", "unsealed"}
-    assert f"is of {OTHER_DAY}" in next(f.message for f in found.findings if f.kind == "other_date")
+    proof = dates(lake)
+    assert kinds(proof) == {"other_date", "unsealed"}
+    assert f"is of {OTHER_DAY}" in next(f.message for f in proof.findings if f.kind == "other_date")
 
 
 def test_partitions_are_computed_by_runs_of_their_own(tmp_path: Path) -> None:
     days = ByDay(column="runtime_date", start=DAY)
-    one = derived(B, A, partitions=days, partitioning=("day(runtime_date)",))
-    lake = lake_of(tmp_path, [A], one)
+    parted = derived(B, A, partitions=days, partitioning=("day(runtime_date)",))
+    lake = lake_of(tmp_path, [A], parted)
     lake.source()
     lake.compute(B)
     lake.compute(B, day=OTHER_DAY)
@@ -122,14 +122,14 @@ def test_a_compaction_is_read_and_may_hold_the_dates_of_all_runs(lake: Computed)
     lake.compute(LOG)
     lake.compute(LOG, day=OTHER_DAY)
     lake.rewrite(LOG)
-    found = dates(lake, LOG)
-    assert found.passed
-    assert (found.files, found.scanned, found.decided_by) == (1, 1, "manifests and scan")
+    proof = dates(lake, LOG)
+    assert proof.passed
+    assert (proof.files, proof.scanned, proof.decided_by) == (1, 1, "manifests and scan")
     lake.compute(LOG, rows=[THIRD_DAY])
     lake.rewrite(LOG)
-    found = dates(lake, LOG)
-    assert kinds(found) == {"other_date"}
-    assert f"every run of the table is of {DAY} or {OTHER_DAY}" in found.findings[0].message
+    proof = dates(lake, LOG)
+    assert kinds(proof) == {"other_date"}
+    assert f"every run of the table is of {DAY} or {OTHER_DAY}" in proof.findings[0].message
 
 
 def test_a_compaction_of_one_date_needs_no_look(lake: Computed) -> None:
@@ -154,8 +154,8 @@ def test_a_table_whose_rows_nobody_sealed_fails(lake: Computed) -> None:
     lake.catalog.create_table(("derived", "stolen"), table.schema())
     lake.load("derived.stolen").append(table.scan().to_arrow())
     declared = derived("derived.stolen", A)
-    found = check_dates(lake.load("derived.stolen"), lake.head("derived.stolen"), declared)
-    assert kinds(found) == {"unsealed"}
+    proof = check_dates(lake.load("derived.stolen"), lake.head("derived.stolen"), declared)
+    assert kinds(proof) == {"unsealed"}
 
 
 def test_runs_whose_seals_have_expired_are_told_apart(lake: Computed) -> None:
@@ -163,10 +163,10 @@ def test_runs_whose_seals_have_expired_are_told_apart(lake: Computed) -> None:
     lake.compute(LOG, day=OTHER_DAY)
     lake.forget(LOG, first, *lake.before(LOG, first))
     lake.unreadable(LOG)
-    found = dates(lake, LOG)
-    assert found.passed
-    assert found.beyond_seals == {DAY: 1}
-    assert found.expected == (OTHER_DAY,)
+    proof = dates(lake, LOG)
+    assert proof.passed
+    assert proof.beyond_seals == {DAY: 1}
+    assert proof.expected == (OTHER_DAY,)
 
 
 def test_a_null_is_wrong_whoever_wrote_it(lake: Computed) -> None:

@@ -30,8 +30,8 @@ def lake(tmp_path: Path) -> Computed:
 
 
 def rows(lake: Computed, name: str, *numbers: int) -> pa.Table:
-    found = [{"n": n, "runtime_date": DAY} for n in numbers]
-    return pa.Table.from_pylist(found, schema=lake.load(name).schema().as_arrow())
+    records = [{"n": n, "runtime_date": DAY} for n in numbers]
+    return pa.Table.from_pylist(records, schema=lake.load(name).schema().as_arrow())
 
 
 def append(lake: Computed, name: str) -> None:
@@ -77,11 +77,11 @@ def test_a_write_to_a_computed_table_is_named(lake: Computed, name: str, tamper:
     tamper(lake, name)
     foreign = unsealed_commits(lake.load(name), lake.head(name))
     assert foreign
-    assert before not in {one.snapshot_id for one in foreign}
+    assert before not in {commit.snapshot_id for commit in foreign}
     proof = audit(lake, name)
-    told = [finding.message for finding in proof.findings if finding.kind == "date_unsealed"]
-    for one in foreign:
-        assert any(f"snapshot {one.snapshot_id} (" in message for message in told)
+    messages = [finding.message for finding in proof.findings if finding.kind == "date_unsealed"]
+    for commit in foreign:
+        assert any(f"snapshot {commit.snapshot_id} (" in message for message in messages)
 
 
 def test_what_is_buried_below_newer_seals_is_named(lake: Computed) -> None:
@@ -89,7 +89,7 @@ def test_what_is_buried_below_newer_seals_is_named(lake: Computed) -> None:
     foreign = lake.head(LOG)
     lake.compute(LOG, day=OTHER_DAY)
     lake.maintain(LOG)
-    assert [one.snapshot_id for one in unsealed_commits(lake.load(LOG), lake.head(LOG))] == [foreign]
+    assert [commit.snapshot_id for commit in unsealed_commits(lake.load(LOG), lake.head(LOG))] == [foreign]
     assert any(f"snapshot {foreign} (append, 1 row added" in finding.message for finding in audit(lake, LOG).findings)
 
 

@@ -22,11 +22,11 @@ def test_one_version_of_the_shared_ancestor_passes_and_every_reading_is_told(lak
     lake.compute(B)
     lake.compute(C)
     lake.compute(TOP)
-    found = vintage(lake)
-    assert found.passed
-    paths = {reading.path_text for reading in found.readings}
+    verdict = vintage(lake)
+    assert verdict.passed
+    paths = {reading.path_text for reading in verdict.readings}
     assert paths == {TOP, f"{TOP} ← {B}", f"{TOP} ← {C}", f"{TOP} ← {B} ← {A}"}
-    [source] = [reading for reading in found.readings if reading.table == A]
+    [source] = [reading for reading in verdict.readings if reading.table == A]
     assert source.snapshot_id == seen
     assert source.seal is not None
     assert source.seal.run_id == "ingest"
@@ -44,10 +44,10 @@ def _two_versions(lake: Computed) -> tuple[int, int]:
 
 def test_two_versions_fail_with_both_paths_and_what_to_compute_again(lake: Computed) -> None:
     old, new = _two_versions(lake)
-    found = vintage(lake)
-    assert not found.passed
-    assert found.undecided == ()
-    [difference] = found.differences
+    verdict = vintage(lake)
+    assert not verdict.passed
+    assert verdict.undecided == ()
+    [difference] = verdict.differences
     assert difference.ancestor == A
     assert difference.paths == {
         f"snapshot {old}": [f"{TOP} ← {B} ← {A}"],
@@ -65,8 +65,8 @@ def test_what_leaves_the_rows_as_they_are_is_no_difference(lake: Computed, betwe
     lake.compute(C)
     lake.compute(TOP)
     assert lake.head(A) not in {r.snapshot_id for r in vintage(lake, B).readings}, "they were computed of two snapshots"
-    found = vintage(lake)
-    assert found.passed, [str(each) for each in (*found.differences, *found.undecided)]
+    verdict = vintage(lake)
+    assert verdict.passed, [str(each) for each in (*verdict.differences, *verdict.undecided)]
 
 
 def test_a_rewrite_does_not_hide_the_append_beside_it(lake: Computed) -> None:
@@ -86,8 +86,8 @@ def test_a_member_at_another_version_than_the_one_computed_from_differs(lake: Co
     lake.compute(TOP)
     assert vintage(lake, B, C, TOP).passed
     lake.compute(B)
-    found = vintage(lake, B, C, TOP)
-    [difference] = found.differences
+    verdict = vintage(lake, B, C, TOP)
+    [difference] = verdict.differences
     assert list(difference.paths.values()) == [[f"{TOP} ← {B}"], [B]]
     assert difference.outdated == (TOP,)
     assert vintage(lake, TOP).passed, "what TOP was computed from has not changed"
@@ -107,10 +107,10 @@ def test_versions_on_two_lines_differ(lake: Computed) -> None:
 def test_an_expired_version_of_a_shared_ancestor_is_undecided(lake: Computed) -> None:
     old, new = _two_versions(lake)
     lake.forget(A, old, *lake.before(A, old))
-    found = vintage(lake)
-    assert not found.passed
-    assert found.differences == ()
-    [undecided] = found.undecided
+    verdict = vintage(lake)
+    assert not verdict.passed
+    assert verdict.differences == ()
+    [undecided] = verdict.undecided
     assert str(old) in str(undecided)
     assert str(new) in str(undecided)
     assert "expired" in str(undecided)
@@ -137,9 +137,9 @@ def test_an_expired_step_of_a_computed_table_leaves_its_upstream_undecided(lake:
     lake.compute(TOP)
     lake.compute(B)
     lake.forget(B, read, *lake.before(B, read))
-    found = vintage(lake)
-    assert not found.passed
-    assert any("nobody can say what it was computed from" in str(each) for each in found.undecided)
+    verdict = vintage(lake)
+    assert not verdict.passed
+    assert any("nobody can say what it was computed from" in str(each) for each in verdict.undecided)
 
 
 def test_an_expired_source_is_no_doubt_as_it_is_computed_of_nothing(lake: Computed) -> None:
@@ -169,9 +169,9 @@ def test_an_edited_seal_on_the_way_is_no_proof(lake: Computed) -> None:
         summary["lakehouse.inputs"] = summary["lakehouse.inputs"].replace(str(old), str(new))
 
     lake.edit(B, forge)
-    found = vintage(lake)
-    assert not found.passed
-    assert "changed after it was written" in found.broken[0]
+    verdict = vintage(lake)
+    assert not verdict.passed
+    assert "changed after it was written" in verdict.broken[0]
 
 
 def test_the_statement_of_the_step_counts_and_not_that_of_maintenance(lake: Computed) -> None:
@@ -195,10 +195,10 @@ def test_every_snapshot_is_looked_at_once_however_many_paths_lead_to_it(tmp_path
         asked.append(name)
         return tables[name]
 
-    found = check_vintage(load, read)
-    assert found.passed, "none of those commits has changed a row"
+    verdict = check_vintage(load, read)
+    assert verdict.passed, "none of those commits has changed a row"
     assert sorted(asked) == sorted(tables)
-    assert len(found.readings) == 2 * 18 + 1
+    assert len(verdict.readings) == 2 * 18 + 1
 
 
 def _in_parts(lake: Computed, **groups: dict[str, int]) -> None:
@@ -255,16 +255,16 @@ def test_rows_that_only_a_rebuild_can_renew_are_told_as_such(tmp_path: Path) -> 
     lake.compute(log, follows=A)
     lake.source()
     lake.compute(TOP)
-    found = vintage(lake)
-    assert [each.ancestor for each in found.differences] == [A]
-    assert not found.rebuild, "the next run reads on"
+    verdict = vintage(lake)
+    assert [each.ancestor for each in verdict.differences] == [A]
+    assert not verdict.rebuild, "the next run reads on"
     lake.compute(log, follows=A)
     old = {A: lake.head(A), other: lake.head(other)}
     lake.source(other)
     lake.compute(TOP)
-    found = vintage(lake)
-    assert [each.ancestor for each in found.differences] == [other]
-    assert found.rebuild
+    verdict = vintage(lake)
+    assert [each.ancestor for each in verdict.differences] == [other]
+    assert verdict.rebuild
     new = {**old, other: lake.head(other)}
     lake.compute(log, follows=A, of=new, computed_from=[Origin(old), Origin(new)])
     assert f"{log} (some of its rows) ← {other}" in str(vintage(lake, log).differences[0])

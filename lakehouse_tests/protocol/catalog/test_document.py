@@ -132,11 +132,11 @@ def test_a_table_ahead_of_our_clock(sql_lake: Lake, monkeypatch: pytest.MonkeyPa
     assert times == sorted(times)
 
 
-@pytest.mark.parametrize("said", ["many", "", "0", "-3"])
-def test_a_number_of_versions_that_is_none_ends_no_commit(sql_lake: Lake, said: str) -> None:
+@pytest.mark.parametrize("versions", ["many", "", "0", "-3"])
+def test_a_number_of_versions_that_is_none_ends_no_commit(sql_lake: Lake, versions: str) -> None:
     name = sql_lake.create("a")
     with sql_lake.load(name).transaction() as change:
-        change.set_properties({"write.metadata.previous-versions-max": said})
+        change.set_properties({"write.metadata.previous-versions-max": versions})
     sql_lake.write("first", a=[1])
     assert sql_lake.rows(name) == [1]
-    assert len(sql_lake.load(name).metadata.metadata_log) == (1 if said in ("0", "-3") else 4)
+    assert len(sql_lake.load(name).metadata.metadata_log) == (1 if versions in ("0", "-3") else 4)

@@ -70,14 +70,14 @@ def refused(uri: str, **properties: str) -> LakehouseError:
     kind = "rest" if uri.startswith("http") else "sql"
     with pytest.raises(LakehouseError) as caught:
         open_catalog(CatalogSettings(type=kind, uri=uri, warehouse="lake", properties=dict(properties)))
-    told = caught.value
-    assert told.remedy
-    assert "\n" not in str(told)
+    refusal = caught.value
+    assert refusal.remedy
+    assert "\n" not in str(refusal)
     # What travels along is printed by Dagster, and by whoever logs the error.
-    assert told.__cause__ is None
-    assert told.__context__ is None or told.__suppress_context__
-    assert SECRET not in str(told)
-    return told
+    assert refusal.__cause__ is None
+    assert refusal.__context__ is None or refusal.__suppress_context__
+    assert SECRET not in str(refusal)
+    return refusal
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def refused(uri: str, **properties: str) -> LakehouseError:
     ],
 )
 def test_that_cannot_be_reached(uri: str, kind: type[LakehouseError], message: str) -> None:
-    told = refused(uri)
-    assert isinstance(told, kind)
-    assert message in told.message
+    refusal = refused(uri)
+    assert isinstance(refusal, kind)
+    assert message in refusal.message
 
 
 @pytest.mark.parametrize("password", [f"{SECRET}@{SECRET}", f"{SECRET}/{SECRET}", f"{SECRET}@{SECRET}@"])
@@ -128,10 +128,10 @@ def test_that_does_not_do_what_is_asked(
     answering: Answers, status: int, body: str, kind: type[LakehouseError], message: str
 ) -> None:
     uri = answering(status, body)
-    told = refused(uri)
-    assert isinstance(told, kind)
-    assert message in told.message
-    assert uri in told.message
+    refusal = refused(uri)
+    assert isinstance(refusal, kind)
+    assert message in refusal.message
+    assert uri in refusal.message
 
 
 def test_that_gives_no_token(answering: Answers) -> None:
@@ -165,10 +165,10 @@ def test_that_goes_away_later(answering: Answers) -> None:
     answering(503, SECRET)
     with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever PyIceberg makes of it
         catalog.list_namespaces()
-    told = catalog_refusal(caught.value, settings)
-    assert isinstance(told, CatalogRefused)
-    assert "answered 503" in told.message
-    assert SECRET not in str(told)
+    refusal = catalog_refusal(caught.value, settings)
+    assert isinstance(refusal, CatalogRefused)
+    assert "answered 503" in refusal.message
+    assert SECRET not in str(refusal)
 
 
 def test_a_table_that_is_missing(tmp_path: Path) -> None:
@@ -177,15 +177,15 @@ def test_a_table_that_is_missing(tmp_path: Path) -> None:
     for name in ("raw.nothing", "nothing"):
         with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever PyIceberg makes of it
             catalog.load_table(name)
-        told = catalog_refusal(caught.value, settings)
-        assert isinstance(told, TableMissing)
-        assert name in told.message
+        refusal = catalog_refusal(caught.value, settings)
+        assert isinstance(refusal, TableMissing)
+        assert name in refusal.message
     catalog.close()
 
 
 def test_what_lost_a_race_is_to_be_run_again() -> None:
-    told = catalog_refusal(CommitFailedException("main has moved"), REST)
-    assert str(told) == "Another commit came first: main has moved. Remedy: run it again"
+    refusal = catalog_refusal(CommitFailedException("main has moved"), REST)
+    assert str(refusal) == "Another commit came first: main has moved. Remedy: run it again"
 
 
 def test_an_error_of_the_program_is_none_of_the_catalogs() -> None:

@@ -77,9 +77,9 @@ def test_a_silent_catalog_is_not_waited_for_without_end(monkeypatch: pytest.Monk
 
 def test_one_table_that_is_refused_hides_no_other(catalog: LakeCatalog) -> None:
     names = ["good", "forbidden", "broken", "missing", "also_good"]
-    found = catalog.locations([("n", name) for name in names])
-    assert found.known == {("n", "good"): "file:///good.json", ("n", "also_good"): "file:///also_good.json"}
-    assert found.refused == {
+    locations = catalog.locations([("n", name) for name in names])
+    assert locations.known == {("n", "good"): "file:///good.json", ("n", "also_good"): "file:///also_good.json"}
+    assert locations.refused == {
         ("n", "forbidden"): "the catalog answered 403",
         ("n", "broken"): "the catalog answered 500",
     }
@@ -87,9 +87,9 @@ def test_one_table_that_is_refused_hides_no_other(catalog: LakeCatalog) -> None:
 
 def test_a_busy_catalog_is_asked_again_and_not_for_ever(catalog: LakeCatalog) -> None:
     began = time.monotonic()
-    found = catalog.locations([("n", "late"), ("n", "busy")])
-    assert found.known == {("n", "late"): "file:///late.json"}
-    assert found.refused == {("n", "busy"): "the catalog answered 503"}
+    locations = catalog.locations([("n", "late"), ("n", "busy")])
+    assert locations.known == {("n", "late"): "file:///late.json"}
+    assert locations.refused == {("n", "busy"): "the catalog answered 503"}
     assert (Answers.asked["late"], Answers.asked["busy"]) == (2, 3)
     with pytest.raises(ServiceUnavailableError):
         catalog.load_table(("n", "busy"))

@@ -30,7 +30,9 @@ def copied(lake: Lake, name: str) -> str:
 def all_rows(lake: Lake, name: str) -> list[int]:
     """How many rows each snapshot of a table has; every file of it is read."""
     table = lake.load(name)
-    return sorted(table.scan(snapshot_id=one.snapshot_id).to_arrow().num_rows for one in table.metadata.snapshots)
+    return sorted(
+        table.scan(snapshot_id=snapshot.snapshot_id).to_arrow().num_rows for snapshot in table.metadata.snapshots
+    )
 
 
 def test_expiry_takes_no_file_from_another_entry(lake: Lake) -> None:
@@ -102,8 +104,8 @@ def test_what_is_shared(sql_lake: Lake) -> None:
         elsewhere: "",
     }
     for entry, shared in cases.items():
-        found = shared_with([entry], table)
-        assert found.startswith(shared) if shared else not found
+        message = shared_with([entry], table)
+        assert message.startswith(shared) if shared else not message
         both = shared_among([own, entry])
         assert set(both) == ({table.name(), entry.identifier} if shared else set())
         assert all(words[0].startswith(shared) for words in both.values())

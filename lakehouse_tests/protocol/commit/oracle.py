@@ -33,8 +33,8 @@ class Oracle:
 
     def rows(self, table: str) -> dict[int, str]:
         """Column `n` → column `s` of `main`; a number that is there twice is an error."""
-        found = self.load(table).scan().to_arrow()
-        numbers, words = found["n"].to_pylist(), found["s"].to_pylist()
+        data = self.load(table).scan().to_arrow()
+        numbers, words = data["n"].to_pylist(), data["s"].to_pylist()
         assert len(set(numbers)) == len(numbers), f"{table} holds a row twice: {sorted(numbers)}"
         return dict(zip(numbers, words, strict=True))
 
@@ -48,12 +48,12 @@ class Oracle:
         """The snapshots from a branch's head to the root, newest first."""
         document = self.document(table)
         by_id = {snapshot["snapshot-id"]: snapshot for snapshot in document.get("snapshots", [])}
-        at = document.get("refs", {}).get(ref, {}).get("snapshot-id")
-        found: list[dict[str, Any]] = []
-        while at in by_id:
-            found.append(by_id[at])
-            at = by_id[at].get("parent-snapshot-id")
-        return found
+        snapshot_id = document.get("refs", {}).get(ref, {}).get("snapshot-id")
+        line: list[dict[str, Any]] = []
+        while snapshot_id in by_id:
+            line.append(by_id[snapshot_id])
+            snapshot_id = by_id[snapshot_id].get("parent-snapshot-id")
+        return line
 
     def attempts(self, table: str) -> list[str]:
         """The attempts that `main` holds, newest first, each once per seal."""

@@ -19,8 +19,8 @@ def absent(*numbers: int) -> Callable[[Base], Missing]:
     """Those numbers that a table does not hold."""
 
     def missing(base: Base) -> Missing:
-        held = base.table.scan(snapshot_id=base.snapshot_id).to_arrow()["n"].to_pylist() if base.snapshot_id else []
-        new = [{"n": number} for number in numbers if number not in held]
+        present = base.table.scan(snapshot_id=base.snapshot_id).to_arrow()["n"].to_pylist() if base.snapshot_id else []
+        new = [{"n": number} for number in numbers if number not in present]
         return Missing(new, {"appended": str(len(new))})
 
     return missing
@@ -34,9 +34,9 @@ def test_only_what_is_absent_is_appended_and_nothing_is_no_commit(lake: Lake) ->
     name = lake.create("things")
     assert append(lake, name, absent(1, 2)).statement == {"appended": "2"}
     assert append(lake, name, absent(2, 3)).rows == [{"n": 3}]
-    at = lake.load(name).metadata_location
+    location = lake.load(name).metadata_location
     assert not append(lake, name, absent(1, 2, 3)).rows
-    assert lake.load(name).metadata_location == at
+    assert lake.load(name).metadata_location == location
     assert lake.rows(name) == [1, 2, 3]
 
 
@@ -45,11 +45,11 @@ def test_who_is_overtaken_asks_again_and_leaves_no_branch(lake: Lake) -> None:
     asked: list[int | None] = []
 
     def overtaken(base: Base) -> Missing:
-        found = absent(1, 2)(base)
+        appended = absent(1, 2)(base)
         if not asked:
             append(lake, name, absent(1))
         asked.append(base.snapshot_id)
-        return found
+        return appended
 
     assert append(lake, name, overtaken).rows == [{"n": 2}]
     assert len(asked) == 2

@@ -40,14 +40,14 @@ def test_a_publish_is_there_whole_or_not_at_all(
 def look(lake: Lake, state: State, root: Path) -> Rows:
     """Rows of the tables that are there, as a process reads them that starts after the power came back."""
     state.build(root)
-    found = Lake(lake.settings, open_catalog(lake.settings), lake.namespace, None)
-    names = sorted(".".join(identifier) for identifier in found.catalog.list_tables(lake.namespace))
-    rows = [found.rows(name) for name in names]
+    reopened = Lake(lake.settings, open_catalog(lake.settings), lake.namespace, None)
+    names = sorted(".".join(identifier) for identifier in reopened.catalog.list_tables(lake.namespace))
+    rows = [reopened.rows(name) for name in names]
     for name in names:
-        table = found.load(name)
+        table = reopened.load(name)
         for snapshot in seals(table, table.metadata.current_snapshot_id):
             table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()
-    found.catalog.close()
+    reopened.catalog.close()
     return rows
 
 
@@ -63,12 +63,12 @@ def test_work_goes_on_after_a_power_cut(sql_lake: Lake, monkeypatch: pytest.Monk
     sql_lake.catalog.close()
     for state in log.states:
         state.build(tmp_path)
-        found = Lake(sql_lake.settings, open_catalog(sql_lake.settings), sql_lake.namespace, None)
-        if found.catalog.list_tables(sql_lake.namespace):
-            rows = found.rows(name)
-            found.write("third", a=[3])
-            for branch in abandoned_branches(found.load(name), older_than=timedelta(0)):
-                drop_branch(found.catalog, branch)
-            assert found.rows(name) == [*rows, 3]
-            assert set(found.load(name).metadata.refs) == {"main"}
-        found.catalog.close()
+        reopened = Lake(sql_lake.settings, open_catalog(sql_lake.settings), sql_lake.namespace, None)
+        if reopened.catalog.list_tables(sql_lake.namespace):
+            rows = reopened.rows(name)
+            reopened.write("third", a=[3])
+            for branch in abandoned_branches(reopened.load(name), older_than=timedelta(0)):
+                drop_branch(reopened.catalog, branch)
+            assert reopened.rows(name) == [*rows, 3]
+            assert set(reopened.load(name).metadata.refs) == {"main"}
+        reopened.catalog.close()

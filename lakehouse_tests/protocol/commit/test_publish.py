@@ -74,9 +74,9 @@ def test_a_step_without_rows_is_just_a_seal(lake: Lake) -> None:
     lake.write("first", a=[1])
     publish(lake.catalog, [lake.stage(lake.bases(name)[name], attempt(), [], position="7")])
     assert lake.rows(name) == [1]
-    found = last_seal(lake.load(name))
-    assert found is not None
-    assert found.seal.statement["position"] == "7"
+    sealed = last_seal(lake.load(name))
+    assert sealed is not None
+    assert sealed.seal.statement["position"] == "7"
 
 
 def test_seals_form_a_chain_by_digest(lake: Lake) -> None:
@@ -214,8 +214,8 @@ def test_housekeeping_removes_an_abandoned_branch_with_its_files_and_nothing_els
     dead = lake.stage(lake.bases(name)[name], attempt(), [2, 3])
     doomed = [f.file.file_path for f in lake.load(name).scan(snapshot_id=dead.head).plan_files()]
     assert abandoned_branches(lake.load(name)) == []
-    (found,) = abandoned_branches(lake.load(name), older_than=timedelta(0))
-    assert drop_branch(lake.catalog, found) == 1
+    (branch,) = abandoned_branches(lake.load(name), older_than=timedelta(0))
+    assert drop_branch(lake.catalog, branch) == 1
     table = lake.load(name)
     assert list(table.metadata.refs) == ["main"]
     assert lake.rows(name) == [1]

@@ -88,11 +88,11 @@ def test_a_day_in_one_file(lake: Lake) -> None:
     replaced = next(s for s in ancestry(table, snapshot.parent_snapshot_id))
     assert replaced.summary
     assert replaced.summary.operation is Operation.REPLACE
-    said = summary_of(replaced)
-    assert said["lakehouse.maintenance.operation"] == "rewrite"
-    assert said["lakehouse.maintenance.proof"] == "abc"
-    assert (said["total-data-files"], said["total-records"]) == ("4", "6")
-    assert (said["added-data-files"], said["deleted-data-files"]) == ("1", "3")
+    summary = summary_of(replaced)
+    assert summary["lakehouse.maintenance.operation"] == "rewrite"
+    assert summary["lakehouse.maintenance.proof"] == "abc"
+    assert (summary["total-data-files"], summary["total-records"]) == ("4", "6")
+    assert (summary["added-data-files"], summary["deleted-data-files"]) == ("1", "3")
     assert set(before) - set(after) == {f.file_path for f in rewrite_out(before, 1)}
 
 
@@ -168,9 +168,9 @@ def test_an_append_that_meets_a_rewrite_is_rebased_as_ever(sql_lake: Lake) -> No
     publish(sql_lake.catalog, [stage(sql_lake, name, rewrite(sql_lake.load(name), 1))])
     assert publish(sql_lake.catalog, [waiting]).rebases == 1
     assert sql_lake.rows(name) == [0, 1, 2, 7, 10, 11, 12]
-    found = last_seal(sql_lake.load(name))
-    assert found
-    assert found.seal.statement["position"] == "7"
+    sealed = last_seal(sql_lake.load(name))
+    assert sealed
+    assert sealed.seal.statement["position"] == "7"
 
 
 TOUCHED = {
@@ -291,9 +291,9 @@ def test_between_is_what_was_replaced(sql_lake: Lake) -> None:
     seal = table.metadata.snapshot_by_id(staged.head)
     assert seal
     assert seal.parent_snapshot_id
-    found = Replacement.between(table, replacement.source, seal.parent_snapshot_id)
-    assert {f.file_path for f in found.files_out} == {f.file_path for f in replacement.files_out}
-    assert [(e.data_file.file_path, e.sequence_number) for e in found.into] == [
+    between = Replacement.between(table, replacement.source, seal.parent_snapshot_id)
+    assert {f.file_path for f in between.files_out} == {f.file_path for f in replacement.files_out}
+    assert [(e.data_file.file_path, e.sequence_number) for e in between.into] == [
         (e.data_file.file_path, e.sequence_number) for e in replacement.into
     ]
     with pytest.raises(ForeignCommit, match="rewrites alone"):
@@ -307,15 +307,15 @@ def test_the_seal_says_again_what_the_step_said(sql_lake: Lake) -> None:
     assert step
     publish(sql_lake.catalog, [stage(sql_lake, name, rewrite(sql_lake.load(name), 1))])
     table = sql_lake.load(name)
-    found = last_seal(table)
-    assert found
-    assert (found.seal.kind, found.seal.run_id, found.seal.step) == ("maintenance", "upkeep", "maintain:a")
-    assert found.seal.previous == step.seal.digest
+    sealed = last_seal(table)
+    assert sealed
+    assert (sealed.seal.kind, sealed.seal.run_id, sealed.seal.step) == ("maintenance", "upkeep", "maintain:a")
+    assert sealed.seal.previous == step.seal.digest
     expected = (step.seal.statement, step.seal.inputs, step.seal.runtime_date, step.seal.code_version)
-    assert (found.seal.statement, found.seal.inputs, found.seal.runtime_date, found.seal.code_version) == expected
+    assert (sealed.seal.statement, sealed.seal.inputs, sealed.seal.runtime_date, sealed.seal.code_version) == expected
     assert made(table, head_of(table)).sealed == step
 
-    kept = {head_of(table), found.snapshot_id}
+    kept = {head_of(table), sealed.snapshot_id}
     gone = [s.snapshot_id for s in table.metadata.snapshots if s.snapshot_id not in kept]
     sql_lake.catalog.commit_tables([TableChange(table.name(), (), (remove_snapshots(gone),))])
     table = sql_lake.load(name)
@@ -329,10 +329,10 @@ def test_the_seal_is_that_of_the_newest_base(sql_lake: Lake) -> None:
     staged = stage(sql_lake, name, rewrite(sql_lake.load(name), 1))
     newest = append(sql_lake, name, {5: 1}, position="newest")
     publish(sql_lake.catalog, [staged])
-    found = last_seal(sql_lake.load(name))
-    assert found
-    assert found.seal.statement["position"] == "newest"
-    assert found.seal.previous == newest.seal.digest
+    sealed = last_seal(sql_lake.load(name))
+    assert sealed
+    assert sealed.seal.statement["position"] == "newest"
+    assert sealed.seal.previous == newest.seal.digest
 
 
 def test_a_commit_that_nobody_sealed_is_not_hidden(sql_lake: Lake) -> None:
@@ -400,10 +400,10 @@ def test_a_rebase_reads_manifests_that_matter(sql_lake: Lake, monkeypatch: pytes
         append(sql_lake, name, {n: 1 if n < 2 else 2})
     table = sql_lake.load(name)
     written = stage(sql_lake, name, rewrite(table, 1))
-    found = Replacement.between(sql_lake.load(name), head_of(table) or 0, parent_of(sql_lake, name, written.head))
-    assert len(found.unconcerned) == 4
+    replacement = Replacement.between(sql_lake.load(name), head_of(table) or 0, parent_of(sql_lake, name, written.head))
+    assert len(replacement.unconcerned) == 4
     read = manifests_read(monkeypatch)
-    staged = stage(sql_lake, name, replace(found, head=None))
+    staged = stage(sql_lake, name, replace(replacement, head=None))
     assert len(read) == 2
     append(sql_lake, name, {9: 1})
     publish(sql_lake.catalog, [staged])

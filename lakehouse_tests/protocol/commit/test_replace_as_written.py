@@ -30,7 +30,7 @@ class Writer:
 
     def __init__(self, lake: Lake, base: Base, attempt: Attempt, *, writes: bool = True) -> None:
         self._lake, self._base, self._attempt, self._writes = lake, base, attempt, writes
-        self._said: dict[str, str] = {}
+        self._summary: dict[str, str] = {}
 
     def table(self, _: str) -> "Writer":
         return self
@@ -42,11 +42,11 @@ class Writer:
         return self
 
     def option(self, key: str, value: str) -> "Writer":
-        self._said[key.removeprefix("snapshot-property.")] = value
+        self._summary[key.removeprefix("snapshot-property.")] = value
         return self
 
     def append(self) -> None:
-        seal = Seal.from_summary(self._said, where="the test")
+        seal = Seal.from_summary(self._summary, where="the test")
         assert seal
         if self._writes:
             branch = self._attempt.branch
@@ -102,9 +102,9 @@ def test_it_is_published_as_it_is(sql_lake: Lake) -> None:
     assert published.snapshots[name] == head_of(table)
     assert sql_lake.rows(name) == [0, 1, 2, 10, 11, 12]
     assert set(table.metadata.refs) == {"main"}
-    found = last_seal(table)
-    assert found
-    assert (found.seal.kind, found.seal.statement["position"]) == ("maintenance", "2")
+    sealed = last_seal(table)
+    assert sealed
+    assert (sealed.seal.kind, sealed.seal.statement["position"]) == ("maintenance", "2")
 
 
 def test_on_a_newer_base_it_is_lost(sql_lake: Lake) -> None:

@@ -36,8 +36,8 @@ def table(*commits: tuple[int, Attempt | None]) -> Any:
 
 
 def staged(base: int | None, head: int, **more: Any) -> Staged:
-    found = cast("Any", SimpleNamespace(name="raw.things", snapshot_id=base))
-    return Staged(found, MINE, MINE.branch, head, cast("Any", None), **more)
+    table_base = cast("Any", SimpleNamespace(name="raw.things", snapshot_id=base))
+    return Staged(table_base, MINE, MINE.branch, head, cast("Any", None), **more)
 
 
 def test_own_commits_down_to_the_base_are_sound() -> None:

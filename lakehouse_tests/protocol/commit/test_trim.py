@@ -48,30 +48,32 @@ class History:
 
     def line(self, snapshot: int | None) -> list[int]:
         """The snapshot and its ancestors."""
-        found: list[int] = []
+        ids: list[int] = []
         while snapshot is not None:
-            found.append(snapshot)
+            ids.append(snapshot)
             snapshot = self.parents[snapshot]
-        return found
+        return ids
 
     def happen(self, what: str, back: int) -> None:
         """One event."""
         line = self.line(self.main)
-        at = line[min(back, len(line) - 1)] if line else None
+        snapshot_id = line[min(back, len(line) - 1)] if line else None
         if what == "publish":
             self.main = self.commit(self.commit(self.main))
-        elif at is None:
+        elif snapshot_id is None:
             return
         elif what == "rollback":
-            self.main = at
+            self.main = snapshot_id
         elif what == "tag":
-            self.refs[f"tag{len(self.refs)}"] = ("tag", at)
+            self.refs[f"tag{len(self.refs)}"] = ("tag", snapshot_id)
         else:  # a foreign branch, or an attempt that has staged and sealed
-            self.refs[f"{what}{len(self.refs)}"] = ("branch", self.commit(self.commit(at)))
+            self.refs[f"{what}{len(self.refs)}"] = ("branch", self.commit(self.commit(snapshot_id)))
 
     def table(self, keep: int | None) -> Table:
         """The same as PyIceberg would load it."""
-        refs: dict[str, Any] = {n: {"type": kind, "snapshot-id": at} for n, (kind, at) in self.refs.items()}
+        refs: dict[str, Any] = {
+            n: {"type": kind, "snapshot-id": snapshot_id} for n, (kind, snapshot_id) in self.refs.items()
+        }
         if self.main is not None:
             refs["main"] = {"type": "branch", "snapshot-id": self.main, **self.retention}
         metadata = TableMetadataV2.model_validate(
@@ -111,7 +113,7 @@ def test_what_is_set_on_main_itself_stays(monkeypatch: pytest.MonkeyPatch) -> No
     assert outdated_snapshots(history.table(3), head) == line[12:]
     monkeypatch.setattr("time.time_ns", lambda: 30_000_000)  # snapshot n was made at millisecond n
     history.retention = {"min-snapshots-to-keep": 2, "max-snapshot-age-ms": 20}
-    assert outdated_snapshots(history.table(3), head) == [at for at in line if at < 10]
+    assert outdated_snapshots(history.table(3), head) == [snapshot_id for snapshot_id in line if snapshot_id < 10]
     history.retention = {"max-ref-age-ms": 10**15}
     assert outdated_snapshots(history.table(3), head) == line[3:]
 
@@ -128,9 +130,9 @@ def test_nothing_that_somebody_stands_on_is_dropped(events: list[tuple[str, int]
     new_main = history.line(head)
     assert dropped <= set(new_main)
     assert not dropped & set(new_main[: max(2, keep)])
-    assert not dropped & {at for _, at in history.refs.values()}
-    for _, at in history.refs.values():
-        way = history.line(at)
+    assert not dropped & {head for _, head in history.refs.values()}
+    for _, standing in history.refs.values():
+        way = history.line(standing)
         own = [snapshot for snapshot in way if snapshot not in new_main]
         base = next((snapshot for snapshot in way if snapshot in new_main), None)
         assert not dropped & {*own, base}  # what is staged, and the base it descends from
@@ -156,22 +158,25 @@ def test_a_tag_that_is_moved_back_meanwhile_keeps_its_snapshot(lake: Lake, monke
     was = ref_is("mine", newest)
 
     def chosen(table: Table, next_head: int) -> list[int]:
-        found = outdated_snapshots(table, next_head)
+        outdated = outdated_snapshots(table, next_head)
         if table.metadata.refs["mine"].snapshot_id == newest:
-            assert first in found
+            assert first in outdated
             lake.catalog.commit_tables([TableChange(table.name(), (), (set_tag("mine", first),))])
-        return found
+        return outdated
 
     commit, required = lake.catalog.commit_tables, list[TableRequirement]()
 
     def heard(changes: Sequence[TableChange]) -> None:
-        required.extend(one for change in changes for one in change.requirements)
+        required.extend(requirement for change in changes for requirement in change.requirements)
         commit(changes)
 
     monkeypatch.setattr(lake.catalog, "commit_tables", heard)
     monkeypatch.setattr(import_module("lakehouse.protocol.commit.publish"), "outdated_snapshots", chosen)
     lake.write("third", a=[3])
-    assert [one for one in required if one in (was, ref_is("mine", first))] == [was, ref_is("mine", first)]
+    assert [requirement for requirement in required if requirement in (was, ref_is("mine", first))] == [
+        was,
+        ref_is("mine", first),
+    ]
     table = lake.load(name)
     assert table.metadata.refs["mine"].snapshot_id == first
     assert table.metadata.snapshot_by_id(first) is not None
@@ -200,11 +205,11 @@ def _plainly(history: History, head: int, keep: int) -> list[int]:
     """The same selection, reference by reference: what is on `main` and neither new nor on anybody's way there."""
     main = history.line(head)
     kept = {*main[: max(2, keep)], history.main}
-    for _, at in history.refs.values():
-        line = history.line(at)
-        meets = next((place for place, one in enumerate(line) if one in main), len(line))
-        kept |= {*line[: meets + 1], at}
-    return [one for one in main if one not in kept]
+    for _, branch_head in history.refs.values():
+        line = history.line(branch_head)
+        meets = next((place for place, snapshot_id in enumerate(line) if snapshot_id in main), len(line))
+        kept |= {*line[: meets + 1], branch_head}
+    return [snapshot_id for snapshot_id in main if snapshot_id not in kept]
 
 
 @given(EVENTS, st.integers(1, 12))

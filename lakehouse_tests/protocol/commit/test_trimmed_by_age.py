@@ -15,9 +15,9 @@ def test_without_a_count_nothing_goes_that_is_younger_than_the_age(monkeypatch: 
     line = history.line(head)
     day_ms = 24 * 3600 * 1000
     monkeypatch.setattr("time.time_ns", lambda: (5 * day_ms + 100) * 1_000_000)  # snapshot n was made at millisecond n
-    assert outdated_snapshots(history.table(None), head) == [at for at in line if at < 100]
+    assert outdated_snapshots(history.table(None), head) == [snapshot_id for snapshot_id in line if snapshot_id < 100]
     table = history.table(None)
     table.metadata.properties[AGE_PROPERTY] = "1000"
     assert outdated_snapshots(table, head) == line[50:]
     table.metadata.properties[AGE_PROPERTY] = "five days"
-    assert outdated_snapshots(table, head) == [at for at in line if at < 100]
+    assert outdated_snapshots(table, head) == [snapshot_id for snapshot_id in line if snapshot_id < 100]

@@ -45,8 +45,8 @@ def _race_appends(lake: Lake, tmp_path: Path, sets: tuple[Rows, Rows], trials: i
         lake.create(name)
     for trial in range(trials):  # the first trial races for the first commit of each table
         numbered = [{name: [100 * trial + n for n in numbers] for name, numbers in rows.items()} for rows in sets]
-        one, other = (_work(lake, f"append {trial}", rows, merged=False, tmp_path=tmp_path) for rows in numbered)
-        _race(lake, one, other, lambda _one, _other: None)
+        first, other = (_work(lake, f"append {trial}", rows, merged=False, tmp_path=tmp_path) for rows in numbered)
+        _race(lake, first, other, lambda _first, _other: None)
 
 
 @pytest.mark.spark
@@ -57,8 +57,8 @@ def test_of_two_merges_one_lands(lake: Lake, tmp_path: Path, sets: tuple[Rows, R
     lake.write("first", a=[10, 20], b=[10, 20], c=[10, 20])
     with spark_on(lake.settings) as spark:
         for trial in range(MERGE_TRIALS):
-            one, other = (_work(lake, f"merge {trial}", rows, merged=True, tmp_path=tmp_path) for rows in sets)
-            _race(lake, one, other, lambda left, right: [_merge(lake, spark, work) for work in (left, right)])
+            first, other = (_work(lake, f"merge {trial}", rows, merged=True, tmp_path=tmp_path) for rows in sets)
+            _race(lake, first, other, lambda left, right: [_merge(lake, spark, work) for work in (left, right)])
 
 
 def _work(lake: Lake, step: str, rows: Rows, *, merged: bool, tmp_path: Path) -> Work:
@@ -71,22 +71,22 @@ def _gate(folder: Path, attempt: Attempt) -> Path:
     return folder / attempt.step.replace(" ", "-")
 
 
-def _race(lake: Lake, one: Work, other: Work, merge: Callable[[Work, Work], object]) -> None:
+def _race(lake: Lake, first: Work, other: Work, merge: Callable[[Work, Work], object]) -> None:
     oracle = Oracle.of(lake)
     before = {name: oracle.rows(name) for name in "abc"}
-    gate = Path(one.failpoints.partition("hold:")[2])
-    with Child(one) as left, Child(other) as right:
+    gate = Path(first.failpoints.partition("hold:")[2])
+    with Child(first) as left, Child(other) as right:
         for word in ("open", "staged"):
             assert (left.hear(), right.hear()) == (word, word)
             if word == "open":
-                merge(one, other)
+                merge(first, other)
             left.go_on()
             right.go_on()
         assert {name: oracle.rows(name) for name in "abc"} == before
         gate.touch()
         ends = [left.hear(), right.hear()]
     assert sorted(ends) == ["Superseded", "published"]
-    winner, loser = (one, other) if ends[0] == "published" else (other, one)
+    winner, loser = (first, other) if ends[0] == "published" else (other, first)
     for name in "abc":
         added = _expected(winner, winner.rows.get(name, []))
         assert oracle.rows(name) == before[name] | added

@@ -95,7 +95,7 @@ def test_a_branch_just_opened_on_an_old_table_is_not_abandoned(lake: Lake, monke
     real = time.time_ns
     monkeypatch.setattr(time, "time_ns", lambda: real() + 25 * 3600 * 10**9)
     open_branch(lake.catalog, lake.bases(name)[name], attempt())
-    assert [found.branch for found in abandoned_branches(lake.load(name))] == [dead.branch]
+    assert [branch.branch for branch in abandoned_branches(lake.load(name))] == [dead.branch]
 
 
 def test_thirty_tables_in_one_publish(lake: Lake) -> None:
@@ -170,8 +170,8 @@ def test_housekeeping_while_a_rebase_is_on_its_way(lake: Lake, monkeypatch: pyte
     real = publish_module.rebase
 
     def rebase_late(*args: Any) -> Any:
-        (found,) = abandoned_branches(lake.load(name), older_than=timedelta(0))
-        drop_branch(lake.catalog, found)
+        (branch,) = abandoned_branches(lake.load(name), older_than=timedelta(0))
+        drop_branch(lake.catalog, branch)
         return real(*args)
 
     monkeypatch.setattr(publish_module, "rebase", rebase_late)

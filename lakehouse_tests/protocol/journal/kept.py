@@ -79,7 +79,7 @@ class Kept:
         """What is logged."""
         return logged(self.lake.catalog, **which)
 
-    def told(self) -> list[tuple[str, str, str]]:
+    def summaries(self) -> list[tuple[str, str, str]]:
         """Kind, outcome and table of each row."""
         names = {self.a: "a", self.b: "b", None: ""}
         return [(row.kind, row.outcome, names[row.table_name]) for row in self.rows()]
@@ -89,15 +89,15 @@ class Kept:
         return [row.event_id for row in self.rows()]
 
 
-def event(name: str, **said: Any) -> Event:
+def event(name: str, **fields: Any) -> Event:
     """An event of no particular kind."""
     return Event(
         id=name,
         kind="run",
-        timestamp=said.pop("timestamp", datetime(2026, 1, 1, tzinfo=UTC)),
+        timestamp=fields.pop("timestamp", datetime(2026, 1, 1, tzinfo=UTC)),
         outcome="success",
-        message=said.pop("message", "It went well."),
-        **said,
+        message=fields.pop("message", "It went well."),
+        **fields,
     )
 
 

@@ -19,9 +19,9 @@ from lakehouse_tests.protocol.journal.kept import Kept, event
 pytestmark = pytest.mark.slow
 
 
-def of(*names: str, **said: object) -> Callable[[JournalPosition, Known], JournalNews]:
+def of(*names: str, **fields: object) -> Callable[[JournalPosition, Known], JournalNews]:
     """A source that always tells the same."""
-    return lambda position, _: JournalNews(tuple(event(name, **said) for name in names), position)
+    return lambda position, _: JournalNews(tuple(event(name, **fields) for name in names), position)
 
 
 def test_two_reconcilers_at_once_write_every_commit_once(kept_anywhere: Kept) -> None:
@@ -36,16 +36,16 @@ def test_two_reconcilers_at_once_write_every_commit_once(kept_anywhere: Kept) ->
         source = kept_anywhere.source(catalog)
 
         def together(position: JournalPosition, known: Known) -> JournalNews:
-            found = source(position, known)
+            news = source(position, known)
             if first.pop() if first else False:
                 both.wait(30)  # both have seen the same log, and want to write the same
-            return found
+            return news
 
         return append(catalog, [together], writer="test")
 
     with ThreadPoolExecutor(2) as pool:
-        found = [job.result(60) for job in [pool.submit(look) for _ in range(2)]]
-    assert sorted(len(one.events) for one in found) == [0, 6]
+        results = [job.result(60) for job in [pool.submit(look) for _ in range(2)]]
+    assert sorted(len(result.events) for result in results) == [0, 6]
     assert len(kept_anywhere.ids()) == len(set(kept_anywhere.ids())) == 6
 
 

@@ -41,7 +41,11 @@ def test_a_look_begins_where_the_last_one_ended(kept: Kept) -> None:
     kept.write(kept.a, 2)
     kept.write(kept.b, 3)
     assert {event.table for event in kept.record().events} == {kept.a, kept.b}
-    assert kept.told() == [("commit", "published", "a"), ("commit", "published", "a"), ("commit", "published", "b")]
+    assert kept.summaries() == [
+        ("commit", "published", "a"),
+        ("commit", "published", "a"),
+        ("commit", "published", "b"),
+    ]
 
 
 def test_what_moves_a_release_is_told_as_a_release(kept: Kept) -> None:
@@ -71,7 +75,7 @@ def test_more_than_one_append_takes_comes_with_the_next(kept: Kept) -> None:
     for number in range(3):
         kept.write(kept.a, number)
     kept.write(kept.b, 1)
-    assert [(len(found.events), found.more) for found in (kept.record(most=2) for _ in range(3))] == [
+    assert [(len(recorded.events), recorded.more) for recorded in (kept.record(most=2) for _ in range(3))] == [
         (2, True),
         (2, False),
         (0, False),
@@ -138,7 +142,7 @@ def test_what_expired_was_logged_and_is_no_gap(kept: Kept) -> None:
     table.append(table.scan().to_arrow())
     expire(kept, 1)
     kept.record()
-    assert [outcome for _, outcome, _ in kept.told()] == ["published", "foreign"]
+    assert [outcome for _, outcome, _ in kept.summaries()] == ["published", "foreign"]
 
 
 def test_a_log_that_begins_on_an_old_table_says_what_it_cannot_know(kept: Kept) -> None:
@@ -159,13 +163,13 @@ def test_a_rollback_and_what_follows_is_told_and_nothing_twice(kept: Kept) -> No
     kept.record()
     kept.lake.load(kept.a).manage_snapshots().set_current_snapshot(snapshot_id=first).commit()
     kept.record()
-    assert kept.told()[-1] == ("commit", "rolled back", "a")
+    assert kept.summaries()[-1] == ("commit", "rolled back", "a")
     assert str(second) in kept.rows()[-1].message
     kept.lake.load(kept.a).manage_snapshots().set_current_snapshot(snapshot_id=second).commit()
     kept.record()
     kept.write(kept.a, 3)
     kept.record()
-    assert [outcome for _, outcome, _ in kept.told()].count("published") == 3
+    assert [outcome for _, outcome, _ in kept.summaries()].count("published") == 3
     assert len(set(kept.ids())) == len(kept.ids())
 
 
@@ -185,15 +189,15 @@ def test_a_publish_that_was_taken_back_before_it_was_logged_is_told_with_its_rol
     second = kept.head(kept.a)
     back_to(kept, first)
     assert len(kept.record().events) == (3 if seen else 4)
-    told = kept.rows()
-    assert [(row.outcome, row.run_id) for row in told] == [
+    rows = kept.rows()
+    assert [(row.outcome, row.run_id) for row in rows] == [
         ("published", "run"),
         ("published", "taken back 2"),
         ("published", "taken back 3"),
         ("rolled back", None),
     ]
-    assert told[-2].snapshot_id == second
-    assert (told[-1].snapshot_id, json.loads(told[-1].details)["was"]) == (first, second)
+    assert rows[-2].snapshot_id == second
+    assert (rows[-1].snapshot_id, json.loads(rows[-1].details)["was"]) == (first, second)
     assert not kept.record().events
     # The same again, so that the log finds `main` where it was.
     kept.write(kept.a, 4)
@@ -213,7 +217,7 @@ def test_a_rollback_of_what_was_logged_and_what_was_not_is_one_row(kept: Kept) -
     back_to(kept, first)
     kept.write(kept.a, 4)
     kept.record()
-    assert [outcome for _, outcome, _ in kept.told()] == [
+    assert [outcome for _, outcome, _ in kept.summaries()] == [
         "published",
         "published",
         "published",
@@ -249,7 +253,11 @@ def test_a_table_that_was_created_anew_is_a_gap_and_a_new_beginning(kept: Kept) 
     kept.lake.create("a")
     kept.write(kept.a, 2)
     kept.record()
-    assert sorted(kept.told()) == [("commit", "published", "a"), ("commit", "published", "a"), ("gap", "replaced", "a")]
+    assert sorted(kept.summaries()) == [
+        ("commit", "published", "a"),
+        ("commit", "published", "a"),
+        ("gap", "replaced", "a"),
+    ]
     assert not kept.record().events
 
 
@@ -289,7 +297,7 @@ def test_a_seal_that_was_changed_is_told_and_does_not_stop_the_log(kept: Kept) -
     table.append(table.scan().to_arrow(), snapshot_properties=forged)
     kept.write(kept.b, 1)
     kept.record()
-    assert sorted(kept.told()) == [
+    assert sorted(kept.summaries()) == [
         ("commit", "broken", "a"),
         ("commit", "published", "a"),
         ("commit", "published", "b"),

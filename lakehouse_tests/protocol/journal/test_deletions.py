@@ -19,7 +19,9 @@ from lakehouse_tests.fixtures.lakes import Lake
 pytestmark = pytest.mark.slow
 
 
-def told(lake: Lake, operation: Operation, result: Any = "done", *, died: bool = False, **counted: int) -> None:
+def end_operation(
+    lake: Lake, operation: Operation, result: Any = "done", *, died: bool = False, **counted: int
+) -> None:
     """An operation comes to an end, as the step writes it down."""
     now = datetime.now(UTC)
     state = MeasuredState(table="raw.things", uuid="the uuid", measured_at=now)
@@ -41,15 +43,15 @@ def complete(lake: Lake) -> int:
         lambda position, _: deletions(lake.catalog, position),
         lambda position, known: reconcile(lake.catalog, declared, position, known=known),
     ]
-    return len([one for one in append(lake.catalog, sources, writer="test").events if one.kind == "maintenance"])
+    return len([event for event in append(lake.catalog, sources, writer="test").events if event.kind == "maintenance"])
 
 
 def test_what_was_deleted_is_logged_once_and_what_was_not_is_not(sql_lake: Lake) -> None:
     apply(plan(AUDIT_LOG, sql_lake.catalog), sql_lake.catalog)
     assert complete(sql_lake) == 0
     for operation in (Operation.EXPIRE, Operation.ORPHANS, Operation.REWRITE):
-        told(sql_lake, operation)
-    told(sql_lake, Operation.BRANCHES, "dry_run")
+        end_operation(sql_lake, operation)
+    end_operation(sql_lake, Operation.BRANCHES, "dry_run")
     assert complete(sql_lake) == 2
     assert complete(sql_lake) == 0
     rows = logged(sql_lake.catalog, table="raw.things", kind="maintenance")
@@ -59,10 +61,10 @@ def test_what_was_deleted_is_logged_once_and_what_was_not_is_not(sql_lake: Lake)
 
 def test_what_went_although_its_run_failed_is_logged_as_well(sql_lake: Lake) -> None:
     apply(plan(AUDIT_LOG, sql_lake.catalog), sql_lake.catalog)
-    told(sql_lake, Operation.EXPIRE, "failed", snapshots=7)  # and somebody cannot read on
-    told(sql_lake, Operation.ORPHANS, died=True)
-    told(sql_lake, Operation.LEASES, "failed")  # refused before anything went
-    told(sql_lake, Operation.REWRITE, died=True)
+    end_operation(sql_lake, Operation.EXPIRE, "failed", snapshots=7)  # and somebody cannot read on
+    end_operation(sql_lake, Operation.ORPHANS, died=True)
+    end_operation(sql_lake, Operation.LEASES, "failed")  # refused before anything went
+    end_operation(sql_lake, Operation.REWRITE, died=True)
     assert complete(sql_lake) == 2
     rows = logged(sql_lake.catalog, table="raw.things", kind="maintenance")
     assert {row.message for row in rows} == {
@@ -76,7 +78,7 @@ def test_a_log_that_has_seen_all_rows_does_not_read_them_again(sql_lake: Lake) -
     from lakehouse.protocol.journal.position import JournalPosition, Seen
 
     apply(plan(AUDIT_LOG, sql_lake.catalog), sql_lake.catalog)
-    told(sql_lake, Operation.EXPIRE)
+    end_operation(sql_lake, Operation.EXPIRE)
     table = sql_lake.catalog.load_table(MAINTENANCE_LOG.identifier)
     seen = Seen(str(table.metadata.table_uuid), table.metadata.current_snapshot_id or 0)
     assert deletions(sql_lake.catalog, JournalPosition()).events

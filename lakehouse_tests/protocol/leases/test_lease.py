@@ -45,9 +45,9 @@ OWNER = "mirror.things"
 
 def _lease(lake: Lake, table: str, snapshot_id: int | None = None, owner: str = OWNER) -> Lease:
     loaded = lake.load(f"{lake.namespace}.{table}")
-    at = snapshot_id or head_of(loaded)
-    assert at
-    return Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, at)
+    target = snapshot_id or head_of(loaded)
+    assert target
+    return Lease(loaded.name(), str(loaded.metadata.table_uuid), owner, target)
 
 
 def _held_log(lake: Lake) -> tuple[str, Lease]:
@@ -72,12 +72,12 @@ def test_everything_newer_than_the_oldest_lease_stays(
     for what, far in events:
         history.happen(what, far)
     line = history.line(history.main)
-    held = {f"{lease_tag(str(n))}": line[min(far, len(line) - 1)] for n, far in enumerate(back) if line}
-    history.refs |= {name: ("tag", at) for name, at in held.items()}
+    tags = {f"{lease_tag(str(n))}": line[min(far, len(line) - 1)] for n, far in enumerate(back) if line}
+    history.refs |= {name: ("tag", snapshot_id) for name, snapshot_id in tags.items()}
     head = history.commit(history.commit(history.main))
     dropped = set(outdated_snapshots(history.table(keep), head))
     new_main = history.line(head)
-    oldest = max((new_main.index(at) for at in held.values()), default=-1)
+    oldest = max((new_main.index(snapshot_id) for snapshot_id in tags.values()), default=-1)
     assert not dropped & set(new_main[: oldest + 1])
     assert not dropped & set(new_main[: max(2, keep)])
     if all(name.startswith(LEASE_PREFIX) for name in history.refs):
@@ -112,11 +112,13 @@ def test_a_lease_whose_tag_was_dropped_by_hand_holds_until_it_is_released(lake: 
     assert len(_chain(lake.load(name))) <= 5
 
 
-@pytest.mark.parametrize(("one", "other"), [("mart.b_c", "mart_b.c"), ("mart.größe", "mart.größé"), ("売.上", "顧.客")])
-def test_owners_with_similar_names_have_leases_of_their_own(lake: Lake, one: str, other: str) -> None:
+@pytest.mark.parametrize(
+    ("owner", "other"), [("mart.b_c", "mart_b.c"), ("mart.größe", "mart.größé"), ("売.上", "顧.客")]
+)
+def test_owners_with_similar_names_have_leases_of_their_own(lake: Lake, owner: str, other: str) -> None:
     lake.create("log")
     lake.write("first", log=[0])
-    first = _lease(lake, "log", owner=one)
+    first = _lease(lake, "log", owner=owner)
     lake.write("second", log=[1])
     second = _lease(lake, "log", owner=other)
     assert take_lease(lake.catalog, first)
@@ -132,11 +134,11 @@ def test_a_tag_of_before_is_a_lease_and_gives_way_to_the_one_of_now(lake: Lake) 
     lease, former = _lease(lake, "log"), "lakehouse_lease_mirror_things"
     name = f"{lake.namespace}.log"
     lake.catalog.commit_tables([TableChange(lease.identifier, (), (set_tag(former, lease.snapshot_id),))])
-    assert [one.snapshot_id for one in held_leases(lake.load(name))] == [lease.snapshot_id]
-    told = {LEASE_PROPERTY + OWNER: f'{{"owner":"{OWNER}"}}'}
+    assert [entry.snapshot_id for entry in held_leases(lake.load(name))] == [lease.snapshot_id]
+    properties = {LEASE_PROPERTY + OWNER: f'{{"owner":"{OWNER}"}}'}
     with lake.load(name).transaction() as change:
-        change.set_properties(told)
-    assert [one.owner for one in held_leases(lake.load(name))] == [OWNER]
+        change.set_properties(properties)
+    assert [entry.owner for entry in held_leases(lake.load(name))] == [OWNER]
     assert take_lease(lake.catalog, replace(lease, owner="mirror_things"))  # no right to what is another's
     assert former in lake.load(name).metadata.refs
     assert take_lease(lake.catalog, lease)
@@ -252,11 +254,11 @@ def test_a_lease_that_is_moved_without_an_end_has_none(lake: Lake) -> None:
     lake.write("first", log=[0])
     lease = replace(_lease(lake, "log"), until=datetime(2031, 5, 1, tzinfo=UTC))
     other = replace(_lease(lake, "log", owner="mart.sums"), reason="of another")
-    for one in (lease, other, replace(lease, until=None)):
-        assert take_lease(lake.catalog, one)
-    found = {one.owner: one for one in held_leases(lake.load(f"{lake.namespace}.log"))}
-    assert {one.tag: one.until for one in found.values()} == {lease.tag: None, other.tag: None}
-    assert found["mart.sums"] == other
+    for taken in (lease, other, replace(lease, until=None)):
+        assert take_lease(lake.catalog, taken)
+    by_owner = {entry.owner: entry for entry in held_leases(lake.load(f"{lake.namespace}.log"))}
+    assert {entry.tag: entry.until for entry in by_owner.values()} == {lease.tag: None, other.tag: None}
+    assert by_owner["mart.sums"] == other
 
 
 def test_what_is_given_up_is_remembered_until_the_owner_reads_again(lake: Lake) -> None:
@@ -280,8 +282,8 @@ def test_a_lease_whose_terms_cannot_be_read_has_no_end(lake: Lake, terms: str) -
     assert take_lease(lake.catalog, lease)
     with lake.load(f"{lake.namespace}.log").transaction() as change:
         change.set_properties({LEASE_PROPERTY + OWNER: terms})
-    (found,) = held_leases(lake.load(f"{lake.namespace}.log"))
-    assert (found.owner, found.until) == (OWNER, None)
+    (stored,) = held_leases(lake.load(f"{lake.namespace}.log"))
+    assert (stored.owner, stored.until) == (OWNER, None)
     assert take_lease(lake.catalog, lease)
     assert held_leases(lake.load(f"{lake.namespace}.log")) == (lease,)
 

@@ -38,10 +38,10 @@ def spoil(path: Path) -> None:
 @pytest.fixture
 def name(sql_lake: Lake) -> str:
     """A table of two files."""
-    found = sql_lake.create("a")
+    created = sql_lake.create("a")
     sql_lake.write("first", a=range(1000))
     sql_lake.write("second", a=[7])
-    return found
+    return created
 
 
 def data_file(lake: Lake, name: str) -> Path:
@@ -51,15 +51,15 @@ def data_file(lake: Lake, name: str) -> Path:
 
 def manifest(lake: Lake, name: str) -> Path:
     table = lake.load(name)
-    found = table.current_snapshot()
-    assert found
-    return Path(found.manifests(table.io)[0].manifest_path.removeprefix("file://"))
+    snapshot = table.current_snapshot()
+    assert snapshot
+    return Path(snapshot.manifests(table.io)[0].manifest_path.removeprefix("file://"))
 
 
 def manifest_list(lake: Lake, name: str) -> Path:
-    found = lake.load(name).current_snapshot()
-    assert found
-    return Path(found.manifest_list.removeprefix("file://"))
+    snapshot = lake.load(name).current_snapshot()
+    assert snapshot
+    return Path(snapshot.manifest_list.removeprefix("file://"))
 
 
 @pytest.mark.parametrize(
@@ -81,23 +81,23 @@ def test_a_file_that_cannot_be_read_is_named(
     assert damages(table, head_of(table)) == []
     path = which(sql_lake, name)
     harm(path)
-    (found,) = damages(sql_lake.load(name), head_of(table))
-    assert (found.kind, found.table, Path(found.path).name, found.lost) == (kind, name, path.name, True)
-    assert found.message.startswith(f"{name}: ")
-    assert path.name in found.message
+    (damage,) = damages(sql_lake.load(name), head_of(table))
+    assert (damage.kind, damage.table, Path(damage.path).name, damage.lost) == (kind, name, path.name, True)
+    assert damage.message.startswith(f"{name}: ")
+    assert path.name in damage.message
 
 
 def test_a_delete_by_value_is_named_and_is_no_loss(sql_lake: Lake, name: str) -> None:
     publish(sql_lake.catalog, [delete_rows(sql_lake, name, [], equality=0)])
     table = sql_lake.load(name)
-    (found,) = damages(table, head_of(table))
-    assert (found.kind, found.table, found.lost) == ("equality_delete", name, False)
-    assert found.path.rpartition("/")[2] in found.message
+    (damage,) = damages(table, head_of(table))
+    assert (damage.kind, damage.table, damage.lost) == ("equality_delete", name, False)
+    assert damage.path.rpartition("/")[2] in damage.message
 
 
 def test_a_part_that_fails_ends_no_other(sql_lake: Lake, name: str) -> None:
     table = sql_lake.load(name)
-    at = [(table, head_of(table))]
+    heads = [(table, head_of(table))]
 
     def fails() -> int:
         raise ValueError("nobody knows why")
@@ -106,17 +106,17 @@ def test_a_part_that_fails_ends_no_other(sql_lake: Lake, name: str) -> None:
         raise CommitError("it says of itself what is wrong")
 
     attempted = Attempted()
-    assert attempted.part("one", at, lambda: 1, 0) == 1
-    assert attempted.part("two", at, fails, 0) == 0
-    assert attempted.part("three", at, refuses, 0) == 0
+    assert attempted.part("one", heads, lambda: 1, 0) == 1
+    assert attempted.part("two", heads, fails, 0) == 0
+    assert attempted.part("three", heads, refuses, 0) == 0
     assert attempted.damages == []
     assert attempted.errors == [
         "two could not be proven: ValueError: nobody knows why.",
         "it says of itself what is wrong",
     ]
     cut(data_file(sql_lake, name))
-    assert attempted.part("four", at, fails, 0) == 0
-    assert [one.kind for one in attempted.damages] == ["unreadable_file"]
+    assert attempted.part("four", heads, fails, 0) == 0
+    assert [damage.kind for damage in attempted.damages] == ["unreadable_file"]
     assert len(attempted.errors) == 2, "the file is the reason"
 
 

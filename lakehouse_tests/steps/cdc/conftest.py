@@ -39,7 +39,7 @@ ROW: dict[str, Any] = {"id": pandera.Column(T.LongType(), nullable=False), "name
 Change = dict[str, Any]
 
 
-def at(seconds: float) -> datetime:
+def moment(seconds: float) -> datetime:
     """A source time."""
     return BEGIN + timedelta(seconds=seconds)
 
@@ -50,7 +50,7 @@ def change(operation: str, key: Mapping[str, Any] | int | None, position: int | 
         "operation": operation,
         "key": {"id": key} if isinstance(key, int) else key,
         "position": None if position is None else {"epoch": 0, "commit": position, "sequence": 0},
-        "source_time": None if position is None else at(position),
+        "source_time": None if position is None else moment(position),
         **more,
     }
 
@@ -68,12 +68,14 @@ def delete(number: int, position: int, **more: Any) -> Change:
 
 def changelog_of(columns: Mapping[str, Any] = ROW, **more: Any) -> Changelog:
     """Declare a changelog; a bare type is a nullable column of it."""
-    held = {n: pandera.Column(c, nullable=True) if isinstance(c, T.DataType) else c for n, c in columns.items()}
+    pandera_columns = {
+        n: pandera.Column(c, nullable=True) if isinstance(c, T.DataType) else c for n, c in columns.items()
+    }
     return Changelog(
         **{
             "name": "changelog.things",
             "topic": "things",
-            "row": pandera.DataFrameSchema(held),
+            "row": pandera.DataFrameSchema(pandera_columns),
             "key": ("id",),
             "description": "Things.",
             "owner": "tests",
@@ -102,8 +104,8 @@ class Feed:
         """One run of an ingest: rows and a seal; returns the seal's snapshot. A change that is `refused` only waits."""
         start = dict(self.offsets)
         rows: list[Change] = []
-        for told in changes:
-            row = dict(told)
+        for change in changes:
+            row = dict(change)
             partition, refused = row.pop("partition", 0), row.pop("refused", False)
             offset = self.offsets.get(partition, 0)
             self.offsets[partition] = offset + 1
@@ -174,7 +176,7 @@ class Mirrored:
     tables: MirrorTables
     settings: CatalogSettings
     spark_on: SparkOn
-    told: list[str] = field(default_factory=list[str])
+    messages: list[str] = field(default_factory=list[str])
 
     def declare(self, **mirror_declaration: Any) -> "Mirrored":
         """The same with another declaration of the mirror, or of the changelog (by `Feed.declare`)."""
@@ -188,7 +190,7 @@ class Mirrored:
             catalog=self.feed.catalog,
             session=lambda: self.spark_on(self.settings),
             attempt=Attempt(run_id=run_id, step=f"mirror:{self.tables.mirror.name}"),
-            inform=self.told.append,
+            inform=self.messages.append,
             **more,
         )
 
@@ -211,10 +213,10 @@ class Mirrored:
             c.name for c in self.tables.changelog.columns if c.name not in self.tables.changelog.key
         )
         key = self.tables.changelog.key
-        found = self.load().scan().to_arrow().to_pylist()
-        keys = [row[key[0]] if len(key) == 1 else tuple(row[name] for name in key) for row in found]
+        records = self.load().scan().to_arrow().to_pylist()
+        keys = [row[key[0]] if len(key) == 1 else tuple(row[name] for name in key) for row in records]
         assert len(set(keys)) == len(keys), f"a key is there twice: {keys}"
-        return dict(sorted((k, tuple(row[n] for n in names)) for k, row in zip(keys, found, strict=True)))
+        return dict(sorted((k, tuple(row[n] for n in names)) for k, row in zip(keys, records, strict=True)))
 
     def tombstones(self) -> list[int]:
         """Keys in the ledger."""
@@ -229,16 +231,16 @@ class Mirrored:
         """What a table's newest seal says; the mirror's if no name is told."""
         sealed = last_seal(self.load(name))
         assert sealed
-        found = MirrorStatement.from_keys(sealed.seal.statement)
-        assert found
-        return found
+        statement = MirrorStatement.from_keys(sealed.seal.statement)
+        assert statement
+        return statement
 
     def agree(self) -> MirrorStatement:
         """All tables carry one statement, and its rows are those that are there."""
-        said = [self.statement(table.name) for table in self.tables.tables]
-        assert said[0] == said[1] == said[2]
-        assert said[0].rows == len(self.load().scan().to_arrow())
-        return said[0]
+        statements = [self.statement(table.name) for table in self.tables.tables]
+        assert statements[0] == statements[1] == statements[2]
+        assert statements[0].rows == len(self.load().scan().to_arrow())
+        return statements[0]
 
     def heads(self) -> dict[str, int | None]:
         """Where `main` is, table by table."""

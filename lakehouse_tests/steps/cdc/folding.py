@@ -138,11 +138,11 @@ class Mirrored:
     def key(self, row: dict[str, Any]) -> Key:
         return tuple(row[name] for name in self.log.key)
 
-    def held(self) -> dict[Key, dict[str, Any]]:
+    def plain_rows(self) -> dict[Key, dict[str, Any]]:
         """The mirror's rows as the plain fold tells them."""
-        return {key: self._told(row) for key, row in self.rows.items()}
+        return {key: self._plain_row(row) for key, row in self.rows.items()}
 
-    def _told(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _plain_row(self, row: dict[str, Any]) -> dict[str, Any]:
         behind = row["_cdc_behind"] or {}
         return {
             **{c.name: row[c.name] for c in self.log.columns if c.name not in self.log.key},

@@ -54,8 +54,8 @@ def draw(traits: Traits, random: Random) -> Drawn:
     truth: dict[Key, dict[str, Any]] = {}
     pairs = [(_key(number, random), _key(number + traits.keys, random)) for number in range(0, traits.keys, 2)]
     for pair in pairs:
-        told = sorted(next(commits) for _ in range(random.randint(2, 18)))
-        life = list(_life(pair, told, truncates, truth, random))
+        own_commits = sorted(next(commits) for _ in range(random.randint(2, 18)))
+        life = list(_life(pair, own_commits, truncates, truth, random))
         for key in pair:
             arrived = list(_arrival([change for change in life if change.key == key], traits, random))
             cuts = sorted(random.randint(0, len(arrived)) for _ in range(traits.ranges - 1))

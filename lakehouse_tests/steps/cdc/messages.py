@@ -71,12 +71,12 @@ def save(path: Path, messages: Iterable[Message]) -> None:
 
 def recorded(name: str) -> list[Message]:
     """Messages of a real connector, from `recorded/<name>.jsonl`; `record.py` says what happened at the source."""
-    found: list[Message] = []
+    messages: list[Message] = []
     for line in (RECORDED / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
         fields = json.loads(line)
         headers = tuple((header, value) for header, value in fields.pop("headers"))
-        found.append(Message(headers=headers, **fields))
-    return found
+        messages.append(Message(headers=headers, **fields))
+    return messages
 
 
 def _read_partition(consumer: Consumer, topic: str, partition: int) -> Iterator[Message]:

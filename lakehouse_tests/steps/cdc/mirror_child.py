@@ -29,7 +29,7 @@ class MirrorChild:
     """A running step of `mirror.things`; whatever it started is gone on leaving."""
 
     def __init__(self, mirrored: Mirrored, connect: Settings, log: Path, failpoints: str, run_id: str) -> None:
-        told = {
+        arguments = {
             "catalog": mirrored.settings.model_dump(mode="json"),
             "home": str(connect.state.root),
             "platform": connect.platform.model_dump(),
@@ -38,7 +38,7 @@ class MirrorChild:
         self._log = log
         with log.open("wb") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "lakehouse_tests.steps.cdc.mirror_child", json.dumps(told)],
+                [sys.executable, "-m", "lakehouse_tests.steps.cdc.mirror_child", json.dumps(arguments)],
                 env={**os.environ, "LAKEHOUSE_FAILPOINTS": failpoints},
                 start_new_session=True,
                 stdout=out,
@@ -60,8 +60,8 @@ class MirrorChild:
 
 
 def main() -> None:
-    told = json.loads(sys.argv[1])
-    settings = settings_of_child(told)
+    arguments = json.loads(sys.argv[1])
+    settings = settings_of_child(arguments)
     log = changelog_of()
     tables = MirrorTables(Mirror(name="mirror.things", changelog=log, partitioning=BUCKETS), log)
     mirrored = Mirrored(
@@ -71,7 +71,7 @@ def main() -> None:
         lambda _: spark_session(settings, app_name="child"),
     )
     try:
-        report = mirrored.run(run_id=told["run_id"])
+        report = mirrored.run(run_id=arguments["run_id"])
     except (CommitError, MirrorRefused) as error:
         print(type(error).__name__)
     else:

@@ -81,7 +81,7 @@ def fold(changes: Sequence[Row], *, soft: bool = False) -> tuple[dict[int, Row],
     """Rows and tombstones by key, from the definition: registers, change by change, in plain Python."""
     registers: dict[int, dict[str, tuple[ChangePosition, Any]]] = {}
     heads: dict[int, tuple[ChangePosition, bool, datetime | None]] = {}
-    said: dict[tuple[int, int], ChangePosition] = {}
+    last_positions: dict[tuple[int, int], ChangePosition] = {}
     truncated = max((ChangePosition.of(c["position"]) for c in changes if c["operation"] == "truncate"), default=None)
     before = _Before(changes, None if soft else truncated, soft=soft)
     for c in changes:
@@ -89,11 +89,11 @@ def fold(changes: Sequence[Row], *, soft: bool = False) -> tuple[dict[int, Row],
         if operation in ("control", "truncate"):
             continue
         place = (c["_kafka_partition"], key)
-        position = ChangePosition.of(c["position"]) or said.get(place)
+        position = ChangePosition.of(c["position"]) or last_positions.get(place)
         if position is None:
             continue
         if c["position"]:
-            said[place] = position
+            last_positions[place] = position
         alive = operation in ("insert", "update", "read")
         wins = operation == "tombstone" and c["position"] is None
         head = heads.get(key)
@@ -107,8 +107,10 @@ def fold(changes: Sequence[Row], *, soft: bool = False) -> tuple[dict[int, Row],
                 continue
             mine = registers.setdefault(key, {})
             if name not in mine or position > mine[name][0] or (wins and position == mine[name][0]):
-                told = before.value(c["other_key"]["id"], name, position) if unsent else c["after"] and c["after"][name]
-                mine[name] = position, told
+                value = (
+                    before.value(c["other_key"]["id"], name, position) if unsent else c["after"] and c["after"][name]
+                )
+                mine[name] = position, value
     rows: dict[int, Row] = {}
     gone: dict[int, Row] = {}
     for key, (position, alive, time) in heads.items():
@@ -123,9 +125,9 @@ def fold(changes: Sequence[Row], *, soft: bool = False) -> tuple[dict[int, Row],
             gone[key] = {"id": key, **remembered}
             continue
         late = soft and truncated is not None and position < truncated
-        at = truncated if late else position
-        rows[key] = remembered | _row(key, at, registers.get(key, {}), None if soft else truncated)
-        rows[key]["_cdc_position"] = at._asdict()
+        head_position = truncated if late else position
+        rows[key] = remembered | _row(key, head_position, registers.get(key, {}), None if soft else truncated)
+        rows[key]["_cdc_position"] = head_position._asdict()
         if soft:
             rows[key]["_cdc_deleted"] = not alive or late
     return rows, gone
@@ -145,7 +147,7 @@ class _Before:
     soft: bool
 
     def value(self, key: int, name: str, position: ChangePosition) -> Any:
-        told = [
+        earlier = [
             c
             for c in self.changes
             if c["key"] == {"id": key}
@@ -153,7 +155,7 @@ class _Before:
             and ChangePosition.of(c["position"]) < position
             and self._tells(c, name)
         ]
-        last = max(told, key=lambda c: ChangePosition.of(c["position"]), default=None)
+        last = max(earlier, key=lambda c: ChangePosition.of(c["position"]), default=None)
         if last is None or last["after"] is None or (self.wiped and ChangePosition.of(last["position"]) < self.wiped):
             return None
         if name in (last["unavailable"] or ()):
@@ -175,22 +177,22 @@ def _row(
     row: Row = {"id": key}
     behind: list[tuple[str, Row]] = []
     for name in sorted(COLUMNS[1:]):
-        at, value = registers.get(name, (None, None))
-        if wiped is not None and (at is None or at < wiped):
-            at, value = wiped, None
+        column_position, value = registers.get(name, (None, None))
+        if wiped is not None and (column_position is None or column_position < wiped):
+            column_position, value = wiped, None
         row[name] = value
-        at = at or ChangePosition(-1, -1, -1)
-        if at < position:
-            behind.append((name, at._asdict()))
+        column_position = column_position or ChangePosition(-1, -1, -1)
+        if column_position < position:
+            behind.append((name, column_position._asdict()))
     return {**row, "_cdc_behind": behind or None}
 
 
 def joined_of(mirror: Mirror, log: Changelog) -> Declarations:
     """A changelog and its mirror, as if a file had declared them."""
-    found = Collected()
-    found.add(log, None)  # type: ignore[arg-type]
-    found.add(mirror, None)  # type: ignore[arg-type]
-    return found.joined()
+    collected = Collected()
+    collected.add(log, None)  # type: ignore[arg-type]
+    collected.add(mirror, None)  # type: ignore[arg-type]
+    return collected.joined()
 
 
 @dataclass
@@ -260,18 +262,18 @@ class MirroredLake:
         start = dict(before.end) if before else {0: 0, 1: 0}
         end, tallies = dict(start), dict[str, dict[int, Tally]]()
         rows, refused = [], []
-        for one in changes:
-            p, o = one["_kafka_partition"], end[one["_kafka_partition"]]
+        for change in changes:
+            p, o = change["_kafka_partition"], end[change["_kafka_partition"]]
             end[p] = o + 1
-            mine = tallies.setdefault(names["_refused" in one], {})
+            mine = tallies.setdefault(names["_refused" in change], {})
             mine[p] = mine.get(p, Tally()) + Tally(1, o, o * o)
             self.arrived += timedelta(seconds=1)
             place = {"_kafka_topic": "birds", "_kafka_offset": o, "_kafka_timestamp": self.arrived}
-            if "_refused" in one:
-                told = {"error_message": "refused", "run_id": attempt.run_id, "_kafka_partition": p}
-                refused.append(one["_refused"] | place | told)
+            if "_refused" in change:
+                error = {"error_message": "refused", "run_id": attempt.run_id, "_kafka_partition": p}
+                refused.append(change["_refused"] | place | error)
             else:
-                rows.append(one | place | {"source": "birds"})
+                rows.append(change | place | {"source": "birds"})
         self.changes += rows
         counts = Counts(read=len(rows) + len(refused), written=len(rows), quarantined=len(refused))
         statement = KafkaStatement("cluster", "birds", "topic-id", start, end, tallies, counts=counts).after(before)
@@ -290,10 +292,10 @@ class MirroredLake:
         attempt = Attempt(run_id=f"reprocess-{self._next()}", step="reprocess:birds")
         before = KafkaStatement.from_keys(bases[LOG].sealed.seal.statement)
         rows, came = [], dict[int, Tally]()
-        for (p, o), one in changes.items():
+        for (p, o), change in changes.items():
             came[p] = came.get(p, Tally()) + Tally(1, o, o * o)
             place = {"_kafka_topic": "birds", "_kafka_partition": p, "_kafka_offset": o, "_kafka_timestamp": BEGAN}
-            rows.append(one | place | {"source": "birds"})
+            rows.append(change | place | {"source": "birds"})
         self.changes += rows
         self.late = [*self.late, *rows]
         statement = replace(
@@ -386,7 +388,7 @@ class MirroredLake:
         """All files replaced by new ones: what a copy-on-write MERGE of few files comes to."""
         if self.mirror.deletes == "soft":  # to mark a row is to update it
             applied = msgspec.structs.replace(applied, updated=applied.updated + applied.deleted, deleted=0)
-        told = {
+        counters = {
             f"spark.merge-into.num-target-rows-{name}": str(getattr(applied, name))
             for name in ("inserted", "updated", "deleted")
         }
@@ -395,7 +397,7 @@ class MirroredLake:
         def build(transaction: Transaction) -> None:
             _open(transaction, base, attempt)
             old = [task.file for task in base.table.scan().plan_files()] if base.snapshot_id else []
-            properties = attempt.marks | told
+            properties = attempt.marks | counters
             update = transaction.update_snapshot(snapshot_properties=properties, branch=attempt.branch)
             with update.overwrite() as overwrite:
                 for file in old:
@@ -457,11 +459,11 @@ _STATE = ("changes", "refused", "late", "initial", "initial_name", "arrived", "_
 
 def _ancestry(table: Table) -> list[Any]:
     by_id = {s.snapshot_id: s for s in table.metadata.snapshots}
-    at, found = table.metadata.current_snapshot_id, []
-    while at in by_id:
-        found.append(by_id[at])
-        at = by_id[at].parent_snapshot_id
-    return found
+    snapshot_id, ancestry = table.metadata.current_snapshot_id, []
+    while snapshot_id in by_id:
+        ancestry.append(by_id[snapshot_id])
+        snapshot_id = by_id[snapshot_id].parent_snapshot_id
+    return ancestry
 
 
 def _counted(rows: Sequence[Row]) -> dict[str, int]:
@@ -469,8 +471,8 @@ def _counted(rows: Sequence[Row]) -> dict[str, int]:
     return {name: names.count(name) for name in sorted(set(names))}
 
 
-def _same(one: Row, other: Row) -> bool:
-    return all(one[name] == other[name] for name in ("operation", "key", "position", "after"))
+def _same(row: Row, other: Row) -> bool:
+    return all(row[name] == other[name] for name in ("operation", "key", "position", "after"))
 
 
 def _refused(c: Row, keys: Mapping[str, str]) -> Row:

@@ -63,11 +63,11 @@ class Registers:
     head: Head | None = None
     columns: dict[str, tuple[ChangePosition, Any]] = field(default_factory=dict)
 
-    def live(self, change: Change, position: ChangePosition, found: Mapping[str, Any]) -> None:
+    def live(self, change: Change, position: ChangePosition, completed: Mapping[str, Any]) -> None:
         if self.head is None or position > self.head.position:
             self.head = Head(position, True, change.time, change.says)
-        for name, value in (change.columns | found).items():
-            if (name in found or name not in change.unavailable) and position > self.columns.get(name, (NEVER,))[0]:
+        for name, value in (change.columns | completed).items():
+            if (name in completed or name not in change.unavailable) and position > self.columns.get(name, (NEVER,))[0]:
                 self.columns[name] = (position, value)
 
     def die(self, names: Iterable[str], head: Head, *, soft: bool) -> None:
@@ -101,10 +101,10 @@ class Fold:
         of_rows = [change for change in arrived if change.operation not in ("truncate", "control")]
         accepted = [change for change in of_rows if not self._too_late(change, before[change.key], low_watermark)]
         taken: set[tuple[Key, ChangePosition]] = set()
-        said = {(key, position): head.says for key, held in before.items() for position, head in held.items()}
+        says = {(key, position): head.says for key, heads in before.items() for position, head in heads.items()}
         for change, position, time in sorted(self._placed(accepted, before), key=lambda p: (p[1], p[0].lone)):
             registers = self.keys.setdefault(change.key, Registers())
-            first = said.setdefault((change.key, position), change.says)
+            first = says.setdefault((change.key, position), change.says)
             if change.lone:
                 registers.die(self.names, Head(position, False, time, first), soft=self.soft)
             elif (change.key, position) in taken or position in before[change.key]:
@@ -165,7 +165,7 @@ class Fold:
 
     def _correct(self) -> None:
         """What was left out may have come late."""
-        for change in (one for came in self.came.values() for one in came if one.left_out):
+        for change in (arrived for came in self.came.values() for arrived in came if arrived.left_out):
             columns = self.keys[change.key].columns if change.key in self.keys else {}
             for name, value in self._left_out(change).items():
                 if name in columns and columns[name][0] == change.position:
@@ -173,14 +173,14 @@ class Fold:
 
     def stored(self, key: Key) -> dict[ChangePosition, Head]:
         """What mirror and ledger hold of a key: position to what was said there."""
-        held = dict(self.ledger.get(key, {}))
+        heads = dict(self.ledger.get(key, {}))
         row = self.row(key)
         if row is not None:
             head = self.keys[key].head
             assert head
             if not self._covered(head.position):  # a truncate comes before any change at its position
-                held[head.position] = head
-        return held
+                heads[head.position] = head
+        return heads
 
     def row(self, key: Key) -> dict[str, Any] | None:
         """What the mirror holds of a key."""

@@ -121,8 +121,8 @@ class Shop:
         """The mirror's rows that are there, ordered by key, in the columns of the source that are declared."""
         tables = self.declarations.mirrors[f"mirror.{table.name}"]
         names = [column.name for column in tables.changelog.columns]
-        found = self.load(tables.mirror.name)
-        live = [row for row in found if not row.get("_cdc_deleted")]
+        stored = self.load(tables.mirror.name)
+        live = [row for row in stored if not row.get("_cdc_deleted")]
         rows = [{name: row[name] for name in names} for row in live]
         return sorted(rows, key=lambda row: tuple(row[name] for name in table.key))
 

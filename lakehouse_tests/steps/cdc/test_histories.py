@@ -51,7 +51,7 @@ def check(session: SparkSession, traits: Traits, seed: str) -> None:
             low = max(low, low_watermark(changes, traits.lateness))
             fold.forget(low)
             mirrored.forget(low)
-        assert mirrored.held() == fold.rows()
+        assert mirrored.plain_rows() == fold.rows()
         refused = sorted((row["reason"], row["partition"], row["offset"]) for row in mirrored.refused)
         assert refused == sorted(fold.refused)
         assert mirrored.applied.duplicates == fold.duplicates
@@ -91,9 +91,9 @@ def test_at_once_or_in_ranges_is_the_same() -> None:
     """For the plain fold itself, what it is compared with."""
     for name in ("delays", "truncates"):
         drawn = draw(replace(ALL[name], keys=500), Random(f"{SEED} {name}"))
-        one, many = Fold(NAMES), Fold(NAMES)
-        one.apply([change for changes in drawn.ranges for change in changes])
+        whole, many = Fold(NAMES), Fold(NAMES)
+        whole.apply([change for changes in drawn.ranges for change in changes])
         for changes in drawn.ranges:
             many.apply(changes)
-        assert one.rows() == many.rows()
-        assert _values(one, alive=True) == drawn.truth
+        assert whole.rows() == many.rows()
+        assert _values(whole, alive=True) == drawn.truth

@@ -35,7 +35,7 @@ def test_the_run_after_a_killed_one_completes_it(
         position, gone, changed, new = 100 * (place + 1), 2 * place, 2 * place + 1, 100 + place
         changes = [upsert(changed, position, name=point), upsert(new, position, "insert", name=point)]
         end = things.feed.append([*changes, delete(gone, position)])
-        before, said = things.heads(), things.agree()
+        before, statement = things.heads(), things.agree()
         with MirrorChild(things, connect_settings, tmp_path / "child.log", f"{point}=kill", "killed") as child:
             code, last = child.ended()
         assert code == -signal.SIGKILL, (point, last)
@@ -43,15 +43,15 @@ def test_the_run_after_a_killed_one_completes_it(
         after = {key: name for key, name in expected.items() if key != gone} | {changed: point, new: point}
         assert _named(things) == (after if landed else expected), point
         assert (things.heads() == before) is not landed
-        assert things.agree().end == (end if landed else said.end)
+        assert things.agree().end == (end if landed else statement.end)
         assert leases(things.load("changelog.things")) == {lease_tag("mirror.things"): things.agree().end}
 
         report = things.run(run_id="next")
         assert (report.kind == "idle") is landed, point
         assert _named(things) == after, point
         assert gone in things.tombstones()
-        found = things.agree()
-        assert (found.end, found.total_applied.deleted, found.changes) == (end, place + 1, 3)
+        agreed = things.agree()
+        assert (agreed.end, agreed.total_applied.deleted, agreed.changes) == (end, place + 1, 3)
         expected = after
     _housekeeping_leaves_nothing(things)
     assert _named(things) == expected

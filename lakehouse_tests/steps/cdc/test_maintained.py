@@ -50,7 +50,7 @@ def test_a_merge_begins_again(mirrored: MakeMirror, monkeypatch: pytest.MonkeyPa
         2: "first",
         3: "first",
     }
-    assert any("once more" in told for told in things.told)
+    assert any("once more" in message for message in things.messages)
     things.agree()
 
     left[:] = [1] * 3
@@ -63,10 +63,10 @@ def test_a_merge_begins_again(mirrored: MakeMirror, monkeypatch: pytest.MonkeyPa
 
 def test_each_try_is_an_attempt_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """The branch of the one before is at an older place. What maintenance is no reason for is not tried again."""
-    module, tried, told = sys.modules[mirror.__module__], list[Attempt](), list[str]()
+    module, tried, messages = sys.modules[mirror.__module__], list[Attempt](), list[str]()
     tables: Any = SimpleNamespace(mirror=SimpleNamespace(name="mirror.things"))
     nothing: Any = None
-    step = MirrorStep(tables, nothing, nothing, Attempt("run", "mirror:things"), inform=told.append)
+    step = MirrorStep(tables, nothing, nothing, Attempt("run", "mirror:things"), inform=messages.append)
 
     def ends_in(error: Exception) -> None:
         def tries(again: MirrorStep) -> Any:
@@ -80,7 +80,7 @@ def test_each_try_is_an_attempt_of_its_own(monkeypatch: pytest.MonkeyPatch) -> N
     ends_in(MainMoved("maintenance was quicker", remedy="none"))
     assert len({attempt.id for attempt in tried}) == 3
     assert {(attempt.run_id, attempt.step) for attempt in tried} == {("run", "mirror:things")}
-    assert [text.count("once more, on what is there now: maintenance was quicker") for text in told] == [1, 1]
+    assert [text.count("once more, on what is there now: maintenance was quicker") for text in messages] == [1, 1]
     tried.clear()
     ends_in(Superseded("another run was quicker", remedy="none"))
     assert len(tried) == 1

@@ -34,14 +34,16 @@ def assert_mirrored(shop: Shop, workload: Workload) -> None:
 
 def differences(mirrored: list[dict[str, Any]], truth: list[dict[str, Any]], key: Iterable[str]) -> dict[Any, Any]:
     """Key → what is there and what should be, in the columns that the mirror has and that differ."""
-    found, wanted = ({tuple(row[name] for name in key): row for row in rows} for rows in (mirrored, truth))
-    assert len(found) == len(mirrored), "a key is there twice"
+    actual, wanted = ({tuple(row[name] for name in key): row for row in rows} for rows in (mirrored, truth))
+    assert len(actual) == len(mirrored), "a key is there twice"
     different: dict[Any, Any] = {}
-    for one in found.keys() | wanted.keys():
-        if one not in found or one not in wanted:
-            different[one] = "missing" if one in wanted else "too much"
-        elif columns := [name for name, value in found[one].items() if wanted[one][name] != value]:
-            different[one] = {name: (str(found[one][name])[:40], str(wanted[one][name])[:40]) for name in columns}
+    for row_key in actual.keys() | wanted.keys():
+        if row_key not in actual or row_key not in wanted:
+            different[row_key] = "missing" if row_key in wanted else "too much"
+        elif columns := [name for name, value in actual[row_key].items() if wanted[row_key][name] != value]:
+            different[row_key] = {
+                name: (str(actual[row_key][name])[:40], str(wanted[row_key][name])[:40]) for name in columns
+            }
     return different
 
 

@@ -64,7 +64,9 @@ def test_a_truncate_has_neither_key_nor_images_and_keeps_its_position(name: str)
 def test_the_tombstone_of_a_key_change_has_the_header_of_its_delete(name: str) -> None:
     orders = [m for m in recorded(name) if m.topic.endswith(".shop.orders")]
     delete, tombstone, create = next(
-        orders[at : at + 3] for at, m in enumerate(orders) if m.value and m.header("__debezium.newkey")
+        orders[position : position + 3]
+        for position, m in enumerate(orders)
+        if m.value and m.header("__debezium.newkey")
     )
     assert (delete.key_document, tombstone.key_document, create.key_document) == ({"id": 3}, {"id": 3}, {"id": 30})
     assert (delete.document["op"], tombstone.value, create.document["op"]) == ("d", None, "c")

@@ -41,9 +41,9 @@ def lake(tmp_path: Path) -> MirroredLake:
 
 def left(lake: MirroredLake) -> Range | None:
     """What the mirror's next run takes."""
-    said = newest_statement(lake.load(BIRDS))
-    assert said is not None
-    return next_range(BIRDS, said, lake.load(LOG), max_changes=10**9)
+    statement = newest_statement(lake.load(BIRDS))
+    assert statement is not None
+    return next_range(BIRDS, statement, lake.load(LOG), max_changes=10**9)
 
 
 def prove(lake: MirroredLake) -> None:
@@ -66,12 +66,12 @@ def test_reprocessed_changes_are_a_range_of_their_own(lake: MirroredLake) -> Non
     first = left(lake)
     assert first is not None
     assert (first.changes, first.behind, first.reprocessed) == (1, 2, False)
-    said = newest_statement(lake.load(BIRDS))
-    assert said is not None
-    second = next_range(BIRDS, replace(said, end=first.end), lake.load(LOG), max_changes=10**9)
+    statement = newest_statement(lake.load(BIRDS))
+    assert statement is not None
+    second = next_range(BIRDS, replace(statement, end=first.end), lake.load(LOG), max_changes=10**9)
     assert second is not None
     assert (second.changes, second.behind, second.reprocessed) == (1, 1, True)
-    third = next_range(BIRDS, replace(said, end=second.end), lake.load(LOG), max_changes=10**9)
+    third = next_range(BIRDS, replace(statement, end=second.end), lake.load(LOG), max_changes=10**9)
     assert third is not None
     assert (third.changes, third.behind, third.reprocessed) == (1, 0, False)
 

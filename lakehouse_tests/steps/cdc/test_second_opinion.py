@@ -25,36 +25,36 @@ KEYS = 30
 
 def history(chance: random.Random, first: int, number: int) -> list[Row]:
     """Changes of few keys: partial, late, repeated, contradicting, of keys, tombstones and sometimes a truncate."""
-    found: list[Row] = []
+    rows: list[Row] = []
     for commit in range(first, first + number):
         key = chance.randint(1, KEYS)
-        at = {"partition": key % 2}
+        placed = {"partition": key % 2}
         values: dict[str, Any] = {"name": f"n{commit}", "weight": float(commit), "song": chance.choice(["la", None])}
         late = commit if chance.random() < 0.8 else max(1, commit - chance.randint(1, number))
         kinds = {"put": 4, "patch": 4, "delete": 2, "move": 3, "truncate": 0.2, "repeat": 2, "control": 0.5}
         match chance.choices(list(kinds), list(kinds.values()))[0]:
             case "put":
-                found.append(change(chance.choice(["insert", "read"]), late, key, **at, **values))
+                rows.append(change(chance.choice(["insert", "read"]), late, key, **placed, **values))
             case "patch":
                 without = chance.sample(COLUMNS[1:], chance.randint(1, 2))
-                found.append(change("update", late, key, **at, **values, without=without))
+                rows.append(change("update", late, key, **placed, **values, without=without))
             case "delete":
-                found += [change("delete", late, key, **at), change("tombstone", None, key, **at)]
+                rows += [change("delete", late, key, **placed), change("tombstone", None, key, **placed)]
             case "move":
                 new, without = chance.randint(1, KEYS), chance.sample(COLUMNS[1:], chance.randint(1, 3))
                 if new != key:
                     moved = change("insert", late, new, partition=new % 2, **values, without=without, other=key)
-                    found += [change("delete", late, key, **at), moved]
+                    rows += [change("delete", late, key, **placed), moved]
             case "truncate":
-                found.append(change("truncate", commit))
-            case "repeat" if found:
-                again = chance.choice(found)
+                rows.append(change("truncate", commit))
+            case "repeat" if rows:
+                again = chance.choice(rows)
                 if again["after"] and chance.random() < 0.3:
                     again = again | {"after": again["after"] | {"name": "impostor"}}
-                found.append(again)
+                rows.append(again)
             case _:
-                found.append(change("control", commit))
-    return found
+                rows.append(change("control", commit))
+    return rows
 
 
 LONG = [pytest.param(deletes, 5, marks=pytest.mark.soak) for deletes in ("hard", "soft")]

@@ -21,7 +21,7 @@ COLUMNS = {"id": T.LongType(), "a": T.StringType(), "b": T.IntegerType()}
 HARD, SOFT = declare(("id",), COLUMNS), declare(("id",), COLUMNS, deletes="soft")
 
 
-def at(commit: int) -> ChangePosition:
+def position_of(commit: int) -> ChangePosition:
     return ChangePosition(0, commit, 0)
 
 
@@ -45,20 +45,22 @@ class Both:
         self.offset += 1
         key = key if isinstance(key, tuple) else (key,)
         columns = dict.fromkeys(self.fold.names) | more if operation in ("insert", "update", "read") else {}
-        position = None if commit is None else at(commit)
+        position = None if commit is None else position_of(commit)
         return Change(operation, key, position, columns, **{"offset": self.offset} | named)
 
     def apply(self, *changes: tuple[Any, ...] | Change) -> Applied:
         """Fold one range; a change is written (operation, key, commit, {…})."""
-        told = [c if isinstance(c, Change) else self.change(*c[:3], **(c[3] if len(c) > 3 else {})) for c in changes]
-        delta = self.mirrored.apply(told)
-        self.fold.apply(told, low_watermark=self.low_watermark)
-        assert self.mirrored.held() == self.fold.rows()
+        converted = [
+            c if isinstance(c, Change) else self.change(*c[:3], **(c[3] if len(c) > 3 else {})) for c in changes
+        ]
+        delta = self.mirrored.apply(converted)
+        self.fold.apply(converted, low_watermark=self.low_watermark)
+        assert self.mirrored.plain_rows() == self.fold.rows()
         refused = [(row["reason"], row["partition"], row["offset"]) for row in self.mirrored.refused]
         assert sorted(refused) == sorted(self.fold.refused)
         assert self.mirrored.applied.duplicates == self.fold.duplicates
         ledger = {(self.mirrored.key(row), ChangePosition.of(row["_cdc_position"])) for row in self.mirrored.tombstones}
-        assert ledger == {(key, position) for key, held in self.fold.ledger.items() for position in held}
+        assert ledger == {(key, position) for key, heads in self.fold.ledger.items() for position in heads}
         return delta.applied
 
     @property
@@ -72,14 +74,14 @@ class Both:
 
     def row(self, key: Any) -> tuple[Any, ...] | None:
         """Values of a row, or None."""
-        held = self.mirrored.held().get(key if isinstance(key, tuple) else (key,))
-        return held and tuple(held[name] for name in self.fold.names)
+        row = self.mirrored.plain_rows().get(key if isinstance(key, tuple) else (key,))
+        return row and tuple(row[name] for name in self.fold.names)
 
     def deleted(self, key: Any) -> bool:
-        return self.mirrored.held()[key,]["deleted"]
+        return self.mirrored.plain_rows()[key,]["deleted"]
 
     def behind(self, key: Any) -> dict[str, ChangePosition]:
-        return self.mirrored.held()[key,]["behind"]
+        return self.mirrored.plain_rows()[key,]["behind"]
 
 
 NewBoth = Callable[..., Both]
@@ -106,8 +108,8 @@ def test_of_a_range_the_greatest_position_wins_in_whatever_order_it_came(both: N
 
 def test_epoch_commit_and_sequence_compare_in_this_order(both: NewBoth) -> None:
     it = both()
-    told = [ChangePosition(1, 1, 1), ChangePosition(0, 9, 9), ChangePosition(1, 0, 9), ChangePosition(1, 1, 0)]
-    it.apply(*(Change("update", (1,), p, {"a": str(p), "b": None}, offset=n) for n, p in enumerate(told)))
+    positions = [ChangePosition(1, 1, 1), ChangePosition(0, 9, 9), ChangePosition(1, 0, 9), ChangePosition(1, 1, 0)]
+    it.apply(*(Change("update", (1,), p, {"a": str(p), "b": None}, offset=n) for n, p in enumerate(positions)))
     assert it.row(1) == ("1/1/1", None)
 
 
@@ -128,7 +130,7 @@ def test_a_late_update_does_not_bring_back_a_deleted_row(both: NewBoth) -> None:
     assert it.mirrored.rows == {}
     it.apply(("insert", 1, 30, {"a": "again"}), ("delete", 2, 30))
     it.apply(("update", 1, 25, {"a": "late"}), ("update", 2, 25, {"a": "later than the first delete"}))
-    assert it.mirrored.held().keys() == {(1,)}
+    assert it.mirrored.plain_rows().keys() == {(1,)}
     assert it.row(1) == ("again", None)
 
 
@@ -173,7 +175,7 @@ def test_of_equal_positions_the_first_to_arrive_stays(both: NewBoth) -> None:
     refused = it.mirrored.refused[0]
     assert (refused["reason"], refused["operation"], refused["key"]) == ("contradiction", "insert", '{"id":1}')
     assert (refused["topic"], refused["offset"]) == ("things", other.offset)
-    assert ChangePosition.of(refused["position"]) == at(10)
+    assert ChangePosition.of(refused["position"]) == position_of(10)
     assert set(refused) == {column.name for column in HARD.quarantine.schema} - {"build", "run_id"}
 
 
@@ -202,7 +204,7 @@ def test_a_change_of_key_is_a_delete_and_a_create(both: NewBoth) -> None:
     it.apply(("insert", 1, 10, {"a": "x"}), ("insert", 2, 10, {"a": "y"}))
     assert it.apply(("insert", 3, 20, {"a": "x"}), ("delete", 1, 20)) == Applied(inserted=1, deleted=1)
     assert it.apply(("update", 1, 15, {"a": "late"})) == Applied(unchanged=1)
-    assert it.mirrored.held().keys() == {(2,), (3,)}
+    assert it.mirrored.plain_rows().keys() == {(2,), (3,)}
 
 
 def test_a_truncate_is_a_barrier_between_positions(both: NewBoth) -> None:
@@ -215,12 +217,12 @@ def test_a_truncate_is_a_barrier_between_positions(both: NewBoth) -> None:
         ("insert", 4, 50, {"a": "with it"}),
     )
     assert applied == Applied(inserted=1, deleted=1, unchanged=1)
-    assert it.mirrored.held().keys() == {(2,), (4,)}
+    assert it.mirrored.plain_rows().keys() == {(2,), (4,)}
     assert it.mirrored.tombstones == []
     assert it.apply(("insert", 1, 45, {"a": "late"}), ("insert", 5, 45, {"a": "late"})) == Applied(unchanged=2)
-    assert it.mirrored.memory.truncated == at(50)
+    assert it.mirrored.memory.truncated == position_of(50)
     assert it.apply(("truncate", (), 20)) == Applied()
-    assert it.mirrored.held().keys() == {(2,), (4,)}
+    assert it.mirrored.plain_rows().keys() == {(2,), (4,)}
 
 
 def test_a_value_that_was_not_sent_stays_and_may_come_late(both: NewBoth) -> None:
@@ -228,14 +230,14 @@ def test_a_value_that_was_not_sent_stays_and_may_come_late(both: NewBoth) -> Non
     it.apply(("insert", 1, 10, {"a": "x", "b": 1}), ("update", 2, 20, {"a": "seen first", "unavailable": ["b"]}))
     assert it.apply(("update", 1, 30, {"a": "y", "unavailable": ["b"]})) == Applied(updated=1)
     assert it.row(1) == ("y", 1)
-    assert it.behind(1) == {"b": at(10)}
+    assert it.behind(1) == {"b": position_of(10)}
     assert it.row(2) == ("seen first", None)
     assert it.behind(2) == {"b": NEVER}
     assert it.mirrored.memory.behind == {"b"}
     applied = it.apply(("update", 1, 20, {"a": "old", "b": 2}), ("update", 2, 10, {"a": "old", "b": 3}))
     assert applied == Applied(updated=2)
     assert it.row(1) == ("y", 2)
-    assert it.behind(1) == {"b": at(20)}
+    assert it.behind(1) == {"b": position_of(20)}
     assert it.row(2) == ("seen first", 3)
     assert it.apply(("update", 1, 15, {"a": "older", "b": 4})) == Applied(unchanged=1)
     it.apply(("update", 1, 40, {"a": "z", "b": 5}))
@@ -250,7 +252,7 @@ def test_within_a_range_a_value_that_was_not_sent_is_that_of_the_change_before(b
         ("insert", 1, 10, {"a": "x", "b": 1}),
     )
     assert it.row(1) == ("z", 2)
-    assert it.behind(1) == {"b": at(20)}
+    assert it.behind(1) == {"b": position_of(20)}
 
 
 def test_a_delete_forgets_values_also_for_what_follows_it(both: NewBoth) -> None:
@@ -258,17 +260,17 @@ def test_a_delete_forgets_values_also_for_what_follows_it(both: NewBoth) -> None
     unsent = {"a": "new", "unavailable": ["b"]}
     it.apply(("insert", 1, 10, {"b": 1}), ("delete", 1, 20), ("update", 1, 30, unsent), ("insert", 2, 10, {"b": 1}))
     assert it.row(1) == ("new", None)
-    assert it.behind(1) == {"b": at(20)}
+    assert it.behind(1) == {"b": position_of(20)}
     it.apply(("update", 1, 15, {"b": 2}), ("update", 2, 30, unsent), ("insert", 3, 10, {"b": 1}), ("delete", 3, 12))
     assert it.row(1) == ("new", None)
     assert it.row(2) == ("new", 1)
     assert it.apply(("delete", 2, 20), ("update", 3, 20, unsent)) == Applied(inserted=1, updated=1)
     assert it.row(2) == ("new", None)
-    assert it.behind(2) == {"b": at(20)}
-    assert it.behind(3) == {"b": at(12)}
+    assert it.behind(2) == {"b": position_of(20)}
+    assert it.behind(3) == {"b": position_of(12)}
     it.apply(("truncate", (), 25))
     assert it.row(2) == ("new", None)
-    assert it.behind(2) == {"b": at(25)}
+    assert it.behind(2) == {"b": position_of(25)}
     assert it.row(3) is None
 
 
@@ -305,7 +307,7 @@ def test_what_a_change_of_key_does_not_send_may_have_come_with_an_earlier_one(bo
     it.apply(("insert", 1, 10, {"a": "x", "b": 1}), *moved(1, 20, 2, a="y"))
     it.apply(*moved(2, 30, 3), *moved(3, 40, 4), ("update", 4, 50, {"a": "z", "unavailable": ["b"]}))
     assert it.row(4) == ("z", 1)
-    assert it.behind(4) == {"b": at(40)}
+    assert it.behind(4) == {"b": position_of(40)}
     it.apply(*moved(4, 60, 5), ("update", 5, 70, {"b": 7, "unavailable": ["a"]}), *moved(5, 80, 1))
     assert it.row(1) == ("z", 7)
 
@@ -328,7 +330,7 @@ def test_what_the_old_key_held_may_come_late(both: NewBoth) -> None:
     assert it.row(3) == ("z", 1)
     assert it.apply(("update", 1, 20, {"a": "y", "b": 2})) == Applied(updated=1, unchanged=1)
     assert it.row(3) == ("z", 2)
-    assert it.behind(3) == {"b": at(40)}
+    assert it.behind(3) == {"b": position_of(40)}
     assert it.apply(("update", 1, 15, {"b": 9})) == Applied(unchanged=1)
     assert it.row(3) == ("z", 2)
     assert it.apply(("delete", 1, 25)) == Applied(updated=1, unchanged=1)
@@ -392,7 +394,7 @@ def test_null_in_a_key_is_a_value(both: NewBoth) -> None:
     it.apply(("insert", (1, None), 10, {"a": "x"}), ("insert", (1, "p"), 10, {"a": "y"}), ("delete", (2, None), 20))
     applied = it.apply(("update", (1, None), 11, {"a": "z"}), ("insert", (2, None), 15, {"a": "late"}))
     assert applied == Applied(updated=1, unchanged=1)
-    assert it.mirrored.held().keys() == {(1, None), (1, "p")}
+    assert it.mirrored.plain_rows().keys() == {(1, None), (1, "p")}
     assert it.row((1, None)) == ("z",)
     it.apply(("insert", (1, None), 11, {"a": "contradicts"}))
     assert it.mirrored.refused[0]["key"] == '{"id":1,"part":null}'
@@ -411,7 +413,7 @@ def test_soft_deletes_keep_the_row(both: NewBoth) -> None:
     assert it.apply(("delete", 1, 30), ("delete", 3, 30)) == Applied(inserted=1, deleted=1)
     assert it.row(1) == ("x", 1)
     assert it.deleted(1)
-    assert it.behind(1) == {"a": at(10), "b": at(10)}
+    assert it.behind(1) == {"a": position_of(10), "b": position_of(10)}
     assert (it.row(3), it.deleted(3), it.behind(3)) == ((None, None), True, {"a": NEVER, "b": NEVER})
     assert it.mirrored.tombstones == []
     assert it.mirrored.memory.behind == frozenset()
@@ -428,8 +430,8 @@ def test_soft_deletes_keep_the_row(both: NewBoth) -> None:
     it.apply(
         ("update", 1, 60, {"a": "again", "unavailable": ["b"]}), ("update", 2, 20, {"a": "y", "unavailable": ["b"]})
     )
-    assert (it.deleted(1), it.behind(1)) == (False, {"b": at(40)})
-    assert it.behind(2) == {"a": at(20), "b": at(10)}
+    assert (it.deleted(1), it.behind(1)) == (False, {"b": position_of(40)})
+    assert it.behind(2) == {"a": position_of(20), "b": position_of(10)}
 
 
 def test_a_tombstone_deletes_what_its_partition_said_last(both: NewBoth) -> None:
@@ -447,12 +449,12 @@ def test_a_tombstone_deletes_what_its_partition_said_last(both: NewBoth) -> None
         ("insert", 6, 20, {"a": "after"}),
     )
     assert applied == Applied(inserted=2, updated=1, deleted=2, unchanged=1)
-    assert it.mirrored.held().keys() == {(3,), (5,), (6,)}
+    assert it.mirrored.plain_rows().keys() == {(3,), (5,), (6,)}
     applied = it.apply(("update", 2, 20, {"a": "before"}), ("insert", 1, 10, {"a": "stored"}), ("tombstone", 1, None))
     assert applied == Applied(unchanged=2, duplicates=2)
     applied = it.apply(("update", 2, 20, {"a": "contradicts"}), ("update", 1, 9, {"a": "late"}))
     assert applied == Applied(unchanged=2, contradictions=1)
-    assert it.mirrored.held().keys() == {(3,), (5,), (6,)}
+    assert it.mirrored.plain_rows().keys() == {(3,), (5,), (6,)}
 
 
 def test_a_delete_that_is_sent_again_with_its_tombstone_spares_the_row_made_since(both: NewBoth) -> None:
@@ -475,7 +477,7 @@ def test_a_column_declared_later_and_a_wider_type_change_no_digest(quick: SparkS
     before = {"id": T.IntegerType(), "n": nested, "d": T.DecimalType(9, 2), "f": T.FloatType()}
     after = {"c": T.StringType(), "id": T.LongType(), "n": wide, "d": T.DecimalType(20, 2), "f": T.DoubleType()}
     value = {"n": {"x": 1, "y": [0.5, None]}, "d": Decimal("1.25"), "f": 0.5}
-    change = Change("insert", (1,), at(1), value)
+    change = Change("insert", (1,), position_of(1), value)
     rows = [declare(("id",), columns) for columns in (before, after)]
     mirrors = [Mirrored(quick, tables) for tables in rows]
     digests = set[int]()

@@ -107,17 +107,17 @@ def test_any_history_folds_to_the_truth_though_the_worker_is_killed(
         messages = list(read_topics(broker, source.prefix))
         assert_the_rows_come_out(workload, messages)
 
-    found = changes(messages)
-    print(workload.counts, len(found))
-    assert {m.document["op"] for m in found} >= {"r", "c", "u", "d"}
-    assert_places_are_an_order(found)
+    captured = changes(messages)
+    print(workload.counts, len(captured))
+    assert {m.document["op"] for m in captured} >= {"r", "c", "u", "d"}
+    assert_places_are_an_order(captured)
 
 
-def assert_places_are_an_order(found: list[Message]) -> None:
+def assert_places_are_an_order(captured: list[Message]) -> None:
     sent: dict[tuple[bool, Place, str, str | None], set[object]] = defaultdict(set)
     commits: dict[int, set[int]] = defaultdict(set)
     transactions: dict[int, set[int]] = defaultdict(set)
-    for message in found:
+    for message in captured:
         read = message.document["op"] == "r"
         sent[read, place(message), message.topic, message.key].add(change(message))
         if not read:
@@ -148,15 +148,15 @@ def test_the_order_is_that_of_commits_and_not_of_the_log(
     connector.start()
     postgres.execute("INSERT INTO turns VALUES (5, 'after')")
     connector.wait_until_caught_up()
-    found = changes(read_topics(broker, "turns"), "turns")
+    captured = changes(read_topics(broker, "turns"), "turns")
 
     # After a clean stop nothing is sent twice.
-    assert [m.key_document["id"] for m in found] == [2, 1, 3, 2, 4, 5]
-    places = [place(m) for m in found]
+    assert [m.key_document["id"] for m in captured] == [2, 1, 3, 2, 4, 5]
+    places = [place(m) for m in captured]
     assert places == sorted(places)
     assert [p.lsn for p in places] != sorted(p.lsn for p in places)
     # There is no commit before the first transaction, and then always one.
-    assert [json.loads(m.document["source"]["sequence"])[0] is None for m in found] == [True] + [False] * 5
+    assert [json.loads(m.document["source"]["sequence"])[0] is None for m in captured] == [True] + [False] * 5
 
 
 def test_killed_before_its_offsets_were_kept_the_worker_takes_another_snapshot(
@@ -176,10 +176,10 @@ def test_killed_before_its_offsets_were_kept_the_worker_takes_another_snapshot(
         connector.start()
         wait_for(broker, "again", 9)
         slow.commit()
-    found = wait_for(broker, "again", 10)
+    captured = wait_for(broker, "again", 10)
 
-    assert [m.document["op"] for m in found] == ["r"] * 3 + ["u"] * 4 + ["r"] * 2 + ["u"]
-    update, read, newest = found[3:7], sorted(found[7:9], key=lambda m: str(m.key)), found[9]
+    assert [m.document["op"] for m in captured] == ["r"] * 3 + ["u"] * 4 + ["r"] * 2 + ["u"]
+    update, read, newest = captured[3:7], sorted(captured[7:9], key=lambda m: str(m.key)), captured[9]
     # The newer snapshot's rows have no commit, but a newer position in the log than every change that came before.
     assert {place(m).commit for m in read} == {0}
     assert min(place(m).lsn for m in read) > max(place(m).lsn for m in update)
@@ -194,7 +194,7 @@ def test_killed_before_its_offsets_were_kept_the_worker_takes_another_snapshot(
 def wait_for(broker: KafkaSettings, prefix: str, count: int) -> list[Message]:
     """The changes of a topic, once there are so many."""
     deadline = time.monotonic() + 30
-    while len(found := changes(read_topics(broker, prefix), prefix)) < count:
-        assert time.monotonic() < deadline, f"{len(found)} changes instead of {count}"
+    while len(captured := changes(read_topics(broker, prefix), prefix)) < count:
+        assert time.monotonic() < deadline, f"{len(captured)} changes instead of {count}"
         time.sleep(0.2)
-    return found
+    return captured

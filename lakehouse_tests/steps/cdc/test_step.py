@@ -48,12 +48,12 @@ from lakehouse_tests.steps.cdc.conftest import (
     Change,
     MakeMirror,
     Mirrored,
-    at,
     change,
     changelog_of,
     compact,
     delete,
     make_mirror,
+    moment,
     upsert,
 )
 
@@ -92,19 +92,28 @@ def test_range_after_range(lake: Lake, spark_on: SparkOn) -> None:
     assert mirrored.rows() == {1: ("one", None), 3: ("n3", 3), 4: ("n4", 4), 5: ("n5", 5)}
     assert mirrored.tombstones() == [2]
     assert mirrored.quarantined() == [("contradiction", 8)]
-    said = mirrored.agree()
-    assert (said.applied.inserted, said.applied.updated, said.applied.deleted, said.applied.unchanged) == (1, 1, 1, 1)
-    assert (said.changes, said.total_operations, report.refused) == (5, {"insert": 5, "update": 3, "delete": 1}, 1)
-    assert said.build == first.statement.build if first.statement else False
-    assert said.start == first.statement.end if first.statement else False
-    assert said.kafka_end == {0: 9}
+    statement = mirrored.agree()
+    assert (
+        statement.applied.inserted,
+        statement.applied.updated,
+        statement.applied.deleted,
+        statement.applied.unchanged,
+    ) == (1, 1, 1, 1)
+    assert (statement.changes, statement.total_operations, report.refused) == (
+        5,
+        {"insert": 5, "update": 3, "delete": 1},
+        1,
+    )
+    assert statement.build == first.statement.build if first.statement else False
+    assert statement.start == first.statement.end if first.statement else False
+    assert statement.kafka_end == {0: 9}
     sealed = last_seal(mirrored.load())
     assert sealed
-    assert sealed.seal.inputs == {"changelog.things": said.end}
+    assert sealed.seal.inputs == {"changelog.things": statement.end}
     before = mirrored.heads()
     assert mirrored.run().published is None
     assert mirrored.heads() == before
-    assert leases(mirrored.load("changelog.things")) == {lease_tag("mirror.things"): said.end}
+    assert leases(mirrored.load("changelog.things")) == {lease_tag("mirror.things"): statement.end}
     # A resurrection is not possible: the delete is remembered.
     mirrored.apply([upsert(2, 5, name="risen")])
     assert 2 not in mirrored.rows()
@@ -126,7 +135,7 @@ def test_progress_and_low_watermark(mirrored: MakeMirror) -> None:
     things = mirrored(lateness=timedelta(seconds=10))
     things.apply([*_inserts(1, begin=100), upsert(2, 50, "insert", name="n2", partition=1)])
     low = things.agree().low_watermark_us
-    assert low == int(at(40).timestamp() * 1_000_000)
+    assert low == int(moment(40).timestamp() * 1_000_000)
     report = things.apply([upsert(7, 20, name="who?", partition=1), upsert(1, 30, name="old")])
     assert (report.refused, things.quarantined()) == (1, [("too_late", 1)])
     assert _named(things) == {1: "n1", 2: "n2"}
@@ -142,13 +151,13 @@ def test_changes_from_before_a_key_was_declared_are_no_changes_of_one_row(mirror
 
 def _ahead(number: int, position: int) -> Change:
     """A change from a producer whose clock, which Kafka's timestamp has as well, is years ahead."""
-    return upsert(number, position, "insert", name=f"n{number}", source_time=at(10 * 366 * 86_400))
+    return upsert(number, position, "insert", name=f"n{number}", source_time=moment(10 * 366 * 86_400))
 
 
 def test_one_change_from_a_clock_years_ahead_does_not_end_a_mirror(mirrored: MakeMirror) -> None:
     things = mirrored(lateness=timedelta(seconds=10))
     things.apply([*_inserts(1, begin=100), _ahead(2, 101)])
-    assert things.agree().low_watermark_us == int(at(90).timestamp() * 1_000_000)
+    assert things.agree().low_watermark_us == int(moment(90).timestamp() * 1_000_000)
     assert things.apply(_inserts(3, begin=102)).refused == 0
     assert _named(things) == {1: "n1", 2: "n2", 3: "n3"}
 
@@ -158,11 +167,11 @@ def test_a_rebuild_heals_a_mirror_that_such_a_clock_has_ended(
 ) -> None:
     things = mirrored(lateness=timedelta(seconds=10))
     with monkeypatch.context() as patched:
-        patched.setattr(Arrival, "believed", lambda self, told: told)
+        patched.setattr(Arrival, "believed", lambda self, time: time)
         things.apply([*_inserts(1, begin=100), _ahead(2, 101)])
     assert things.apply(_inserts(3, begin=102)).refused == 1
     things.run(rebuild=True)
-    assert things.agree().low_watermark_us == int(at(92).timestamp() * 1_000_000)
+    assert things.agree().low_watermark_us == int(moment(92).timestamp() * 1_000_000)
     assert things.apply(_inserts(4, begin=103)).refused == 0
     assert _named(things) == {n: f"n{n}" for n in range(1, 5)}
 
@@ -202,7 +211,7 @@ def test_only_the_part_that_keys_can_be_in_is_touched(mirrored: MakeMirror) -> N
     things = mirrored(log, partitioning=("month(made)", "bucket(2, id)"))
 
     def row(number: int, month: int, position: int, **more: Any) -> dict[str, Any]:
-        made = at(0).replace(month=month)
+        made = moment(0).replace(month=month)
         key = {"id": number, "made": made}
         return change("update", key, position, after={**key, **more})
 
@@ -240,8 +249,8 @@ def test_merge_on_read_where_little_changes_and_copies_where_much_does(mirrored:
     counted = summary_of(things.load().current_snapshot())  # pyright: ignore
     assert (counted["total-records"], counted["total-position-deletes"]) == ("50198", "198")
     assert int(counted["total-delete-files"]) <= int(counted["total-data-files"]) <= 3
-    said = things.agree()
-    assert (said.rows, said.applied.updated, said.applied.deleted) == (50_000, 98, 1)
+    statement = things.agree()
+    assert (statement.rows, statement.applied.updated, statement.applied.deleted) == (50_000, 98, 1)
     # What people are told is what a reader sees, by the seal and by the files; not the rows that deletes hide.
     assert mirror_standing(things.feed.catalog, things.tables).rows == 50_000
     assert row_count(things.load(), head_of(things.load())) == 50_000
@@ -249,8 +258,8 @@ def test_merge_on_read_where_little_changes_and_copies_where_much_does(mirrored:
     assert report.plan
     assert report.plan.mode == COPY
     assert things.agree().rows == 50_000
-    found = things.rows("name")
-    assert [found[n] for n in (2, 25_999, 26_000, 26_002, 49_999, 50_002)] == [
+    rows = things.rows("name")
+    assert [rows[n] for n in (2, 25_999, 26_000, 26_002, 49_999, 50_002)] == [
         ("newer",),
         ("newer",),
         ("n26000",),
@@ -441,10 +450,10 @@ def test_two_mirrors_of_one_changelog(mirrored: MakeMirror) -> None:
 
 def make_soft(things: Mirrored) -> Mirrored:
     """A second mirror of the same changelog, which keeps deleted rows."""
-    found = things.declare(name="mirror.soft", deletes="soft")
-    for table in found.tables.tables:
-        apply(plan(table, found.feed.catalog), found.feed.catalog)
-    return found
+    soft = things.declare(name="mirror.soft", deletes="soft")
+    for table in soft.tables.tables:
+        apply(plan(table, soft.feed.catalog), soft.feed.catalog)
+    return soft
 
 
 def test_a_lagging_mirror_finds_its_range_after_many_publishes(mirrored: MakeMirror) -> None:
@@ -471,10 +480,10 @@ def test_tombstones_that_nobody_needs_are_collected(mirrored: MakeMirror, monkey
     things.apply([*_inserts(*range(6)), delete(1, 10), delete(2, 11), delete(3, 12)])
     things.apply([upsert(4, 100, name="on")])  # now they are old, by this run's own seal
     assert things.tombstones() == []
-    said = things.agree()
+    statement = things.agree()
     things.apply([delete(5, 200)])
     assert things.tombstones() == [5]
-    assert things.agree().low_watermark_us > said.low_watermark_us
+    assert things.agree().low_watermark_us > statement.low_watermark_us
 
 
 def test_a_truncate_and_columns_that_were_not_sent(mirrored: MakeMirror) -> None:
@@ -493,17 +502,17 @@ def test_a_truncate_and_columns_that_were_not_sent(mirrored: MakeMirror) -> None
 def test_the_digest_of_an_applied_range_can_be_checked(mirrored: MakeMirror) -> None:
     things = mirrored()
     things.apply(_inserts(1, 2))
-    said = things.apply(_inserts(3, begin=3)).statement
-    assert said
+    statement = things.apply(_inserts(3, begin=3)).statement
+    assert statement
 
     def digest() -> str:
         """Of the same range, read again."""
-        changes = applied_range("mirror.things", things.load("changelog.things"), said)
+        changes = applied_range("mirror.things", things.load("changelog.things"), statement)
         return things.spark(lambda spark: survey(changes_of(spark, changes), things.tables.changelog).digest)
 
-    assert digest() == said.digest
+    assert digest() == statement.digest
     things.sql(compact("changelog.things"))
-    assert digest() == said.digest
+    assert digest() == statement.digest
     path = Path(urlparse(next(iter(_files(things)))).path)
     assert path.exists()
 
@@ -520,8 +529,8 @@ def test_nulls_in_keys(mirrored: MakeMirror) -> None:
 
     things.apply([row(None, None, 1, name="a"), row(1, None, 1, name="b"), row(1, "x", 1, name="c")])
     things.apply([row(None, None, 2, name="A"), row(1, None, 2, name="B")])
-    found = {(r["id"], r["part"]): r["name"] for r in things.load().scan().to_arrow().to_pylist()}
-    assert found == {(1, "x"): "c", (1, None): "B", (None, None): "A"}
+    rows = {(r["id"], r["part"]): r["name"] for r in things.load().scan().to_arrow().to_pylist()}
+    assert rows == {(1, "x"): "c", (1, None): "B", (None, None): "A"}
     assert things.agree().rows == 3
 
 
@@ -554,7 +563,7 @@ def test_a_changelog_that_is_set_back_while_it_is_read_takes_nothing_into_the_mi
 
     monkeypatch.setattr(step, "failpoint", set_back)
     assert mirrored.run().kind == "idle"
-    assert any("was set back to before snapshot" in told for told in mirrored.told)
+    assert any("was set back to before snapshot" in message for message in mirrored.messages)
     monkeypatch.undo()
     mirrored.feed.offsets = offsets
     mirrored.apply(_inserts(3, begin=9))

@@ -63,10 +63,10 @@ def test_where_a_mirror_stands(three: Three) -> None:
     assert stored_statement(NAME, three.bases()) is None
     three.seal(rows=1)
     three.seal(kind="maintenance")
-    found = stored_statement(NAME, three.bases())
-    assert found is not None
-    assert (found.end, found.rows) == (1, 1)
-    assert newest_statement(three.lake.load(f"{three.lake.namespace}.a")) == found
+    statement = stored_statement(NAME, three.bases())
+    assert statement is not None
+    assert (statement.end, statement.rows) == (1, 1)
+    assert newest_statement(three.lake.load(f"{three.lake.namespace}.a")) == statement
 
 
 def test_tables_that_do_not_tell_the_same(three: Three) -> None:

@@ -28,16 +28,16 @@ def test_of_two_runs_one_lands(mirrored: MakeMirror, connect_settings: Settings,
         end = things.feed.append([upsert(9, 20, "insert", name="new"), upsert(1, 20, name="b"), delete(2, 20)])
         expected = {0: ("a",), 1: ("b",), 3: ("a",), 4: ("a",), 9: ("new",)}
     gates = [tmp_path / "one", tmp_path / "other"]
-    held = [f"publish.before=hold:{gate}" for gate in gates]
+    holds = [f"publish.before=hold:{gate}" for gate in gates]
     with (
-        MirrorChild(things, connect_settings, tmp_path / "one.log", held[0], "one") as one,
-        MirrorChild(things, connect_settings, tmp_path / "other.log", held[1], "other") as other,
+        MirrorChild(things, connect_settings, tmp_path / "one.log", holds[0], "one") as twin,
+        MirrorChild(things, connect_settings, tmp_path / "other.log", holds[1], "other") as other,
     ):
         for gate in gates:
             _wait_for(gate.with_name(f"{gate.name}.reached"))
         for gate in gates:
             gate.touch()
-        ends = [child.ended() for child in (one, other)]
+        ends = [child.ended() for child in (twin, other)]
     assert sorted(ends) == [(0, "Superseded"), (0, "published")]
     assert things.rows("name") == expected
     assert things.agree().end == end

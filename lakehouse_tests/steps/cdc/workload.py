@@ -97,12 +97,12 @@ class Workload:
 
     def truth(self) -> dict[str, list[dict[str, Any]]]:
         """The rows of each table, ordered by key."""
-        found: dict[str, list[dict[str, Any]]] = {}
+        rows: dict[str, list[dict[str, Any]]] = {}
         for table in self.tables.values():
             query = SQL("SELECT * FROM {} ORDER BY {}").format(self._name(table.name), _list(table.key))
             with self._own.cursor(row_factory=psycopg.rows.dict_row) as cursor:
-                found[table.name] = cursor.execute(query).fetchall()
-        return found
+                rows[table.name] = cursor.execute(query).fetchall()
+        return rows
 
     def _statement(self, transaction: _Open) -> None:
         transaction.left -= 1
@@ -115,8 +115,8 @@ class Workload:
             self._count("truncate")
             transaction.connection.execute(SQL("TRUNCATE {}").format(self._name(table.name)))
             return
-        held = {key for other in others for name, key in other.keys if name == table.name}
-        keys = [key for key in table.keys(self._rng, self._rng.randint(2, 4)) if key not in held]
+        taken = {key for other in others for name, key in other.keys if name == table.name}
+        keys = [key for key in table.keys(self._rng, self._rng.randint(2, 4)) if key not in taken]
         transaction.keys |= {(table.name, key) for key in keys}
         # A savepoint, now and then given up: a part of the transaction that nobody may be told of.
         with transaction.connection.transaction(force_rollback=self._rng.random() < 0.1):

@@ -10,16 +10,16 @@ from lakehouse_tests.steps.derived.workshop import Workshop
 
 
 def main() -> None:
-    told = json.loads(sys.argv[1])
-    settings = settings_of_child(told)
+    arguments = json.loads(sys.argv[1])
+    settings = settings_of_child(arguments)
     workshop = Workshop(
         open_catalog(settings.catalog),
         settings.catalog,
-        told["namespace"],
+        arguments["namespace"],
         lambda _: spark_session(settings, app_name="child"),
     )
     workshop.declare_raw()
-    print(workshop.run(workshop.derived("totals"), run=told["run"]).snapshot_id)
+    print(workshop.run(workshop.derived("totals"), run=arguments["run"]).snapshot_id)
 
 
 if __name__ == "__main__":

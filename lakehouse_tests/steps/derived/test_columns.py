@@ -40,13 +40,13 @@ def extremes(kind: T.DataType) -> list[decimal.Decimal]:
     st.one_of(st.sampled_from(list(WHOLE)), decimals),
     st.one_of(st.sampled_from([*WHOLE, T.DoubleType()]), decimals),
 )
-def test_a_number_that_is_let_through_is_held_exactly(found: T.DataType, wanted: T.DataType) -> None:
-    if lossless(found, wanted):
-        assert all(holds(wanted, value) for value in extremes(found))
+def test_a_number_that_is_let_through_is_held_exactly(actual: T.DataType, wanted: T.DataType) -> None:
+    if lossless(actual, wanted):
+        assert all(holds(wanted, value) for value in extremes(actual))
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted", "expected"),
+    ("actual", "wanted", "expected"),
     [
         (T.IntegerType(), T.LongType(), True),
         (T.LongType(), T.IntegerType(), False),
@@ -67,5 +67,5 @@ def test_a_number_that_is_let_through_is_held_exactly(found: T.DataType, wanted:
         (T.LongType(), T.StringType(), False),
     ],
 )
-def test_which_types_are_let_through(found: T.DataType, wanted: T.DataType, expected: bool) -> None:
-    assert lossless(found, wanted) is expected
+def test_which_types_are_let_through(actual: T.DataType, wanted: T.DataType, expected: bool) -> None:
+    assert lossless(actual, wanted) is expected

@@ -65,9 +65,9 @@ def test_sparks_message_is_told_unless_it_may_show_a_sensitive_value(
     workshop: Workshop, sensitive: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Of an input, or of the table itself: what is there in another form is not always marked there."""
-    one = declared(workshop, sensitive, NUMBERS)
+    derived = declared(workshop, sensitive, NUMBERS)
     with pytest.raises(ComputationFailed if sensitive else PySparkException) as caught:
-        workshop.run(one)
+        workshop.run(derived)
     assert (SECRET in shown_by_dagster(caught.value)) is not bool(sensitive)
     assert "CAST_INVALID_INPUT" in str(caught.value)
     assert SECRET not in capfd.readouterr().err  # where PySpark would write it by itself
@@ -76,9 +76,9 @@ def test_sparks_message_is_told_unless_it_may_show_a_sensitive_value(
 @pytest.mark.spark
 @pytest.mark.parametrize("sensitive", ["buyers", "numbers", ""])
 def test_a_functions_message_is_told_unless_it_may_show_a_sensitive_value(workshop: Workshop, sensitive: str) -> None:
-    one = declared(workshop, sensitive, at_the_driver)
+    derived = declared(workshop, sensitive, at_the_driver)
     with pytest.raises(ComputationFailed if sensitive else RuntimeError) as caught:
-        workshop.run(one)
+        workshop.run(derived)
     text = shown_by_dagster(caught.value)
     assert (SECRET in text) is not bool(sensitive)
     if sensitive:

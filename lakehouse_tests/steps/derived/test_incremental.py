@@ -49,7 +49,7 @@ def test_new_rows_are_added_once_and_the_date_moves_on_without_any(workshop: Wor
     assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
     idle = workshop.run(copied, run="three", day="2013-05-15")
     assert idle.notes == (f"nothing new in {workshop.name('sales')}",)
-    assert (idle.statement.added, workshop.said("copied")[0].runtime_date) == (0, "2013-05-15")
+    assert (idle.statement.added, workshop.newest_seal("copied")[0].runtime_date) == (0, "2013-05-15")
     assert workshop.rows("copied") == [*FIRST, ("Rome", 7)]
     assert idle.statement.scanned.keys() == {workshop.name("sales")}
 
@@ -99,7 +99,7 @@ def test_an_input_that_did_more_than_append_is_refused_until_a_rebuild(workshop:
         workshop.run(copied, run="two")
     workshop.run(copied, run="two", rebuild=True)
     assert workshop.rows("copied") == [("Rome", 7)]
-    assert workshop.said("copied")[1].mode == "full"
+    assert workshop.newest_seal("copied")[1].mode == "full"
 
 
 def test_a_retention_that_is_passed_over_adds_and_removes_nothing(
@@ -167,7 +167,7 @@ def test_rows_of_other_parameters_are_not_put_side_by_side(workshop: Workshop, s
 def test_a_backfill_that_adds_nothing_leaves_the_rows_of_their_parameters(workshop: Workshop, shared: Derived) -> None:
     workshop.run(shared, run="one", parameters={"share": 1})
     workshop.run(shared, run="two", parameters={"share": 2}, backfill="nothing is new")
-    assert workshop.said("copied")[1].parameters == {"share": 1}
+    assert workshop.newest_seal("copied")[1].parameters == {"share": 1}
     workshop.sell(("Rome", 7))
     with pytest.raises(RowsOfOthers, match="run one has computed with other parameters"):
         workshop.run(shared, run="three", parameters={"share": 2})
@@ -186,22 +186,25 @@ def test_a_declared_backfill_keeps_that_rows_are_of_two_versions_and_a_rebuild_e
     workshop.write("shops", [{"shop": shop, "city": "old"} for shop in ("Kiel", "Bonn", "Rome")])
     both = {"sales": "sales", "shops": "shops"}
     text = "SELECT shop, city, amount FROM sales JOIN shops USING (shop)"
-    one = workshop.derived(
+    derived = workshop.derived(
         "sold", COLUMNS | {"city": T.StringType()}, text, inputs=both, mode="incremental", follows="sales"
     )
-    workshop.run(one, run="one")
+    workshop.run(derived, run="one")
     old = workshop.head("shops")
     workshop.sell(("Rome", 7))
     workshop.write("shops", [{"shop": "Rome", "city": "new"}], replacing=True)
     with pytest.raises(RowsOfOthers, match=workshop.name("shops")):
-        workshop.run(one, run="two")
-    workshop.run(one, run="two", backfill="as it was known then")
+        workshop.run(derived, run="two")
+    workshop.run(derived, run="two", backfill="as it was known then")
     assert workshop.rows("sold", "city") == [("new",), *[("old",)] * 3]
-    said = workshop.said("sold")[1]
-    assert [origin.inputs[workshop.name("shops")] for origin in said.computed_from] == [old, workshop.head("shops")]
-    assert (said.follows, said.differs) == (workshop.name("sales"), "as it was known then")
-    workshop.run(one, run="three", rebuild=True)
-    assert len(workshop.said("sold")[1].computed_from) == 1
+    statement = workshop.newest_seal("sold")[1]
+    assert [origin.inputs[workshop.name("shops")] for origin in statement.computed_from] == [
+        old,
+        workshop.head("shops"),
+    ]
+    assert (statement.follows, statement.differs) == (workshop.name("sales"), "as it was known then")
+    workshop.run(derived, run="three", rebuild=True)
+    assert len(workshop.newest_seal("sold")[1].computed_from) == 1
 
 
 def test_an_older_run_that_comes_again_is_refused(workshop: Workshop, copied: Derived) -> None:

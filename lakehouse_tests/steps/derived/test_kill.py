@@ -23,11 +23,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow]
 def test_a_run_that_is_killed_before_it_publishes_is_completed_by_its_retry(
     workshop: Workshop, connect_settings: Settings
 ) -> None:
-    one = workshop.derived("totals")
-    workshop.run(one, run="before")
+    derived = workshop.derived("totals")
+    workshop.run(derived, run="before")
     before = workshop.head("totals")
     workshop.sell(("Rome", 7))
-    told = {
+    arguments = {
         "catalog": workshop.settings.model_dump(mode="json"),
         "home": str(connect_settings.state.root),
         "platform": connect_settings.platform.model_dump(),
@@ -35,7 +35,7 @@ def test_a_run_that_is_killed_before_it_publishes_is_completed_by_its_retry(
         "run": "killed",
     }
     child = subprocess.run(
-        [sys.executable, "-m", "lakehouse_tests.steps.derived.derive_child", json.dumps(told)],
+        [sys.executable, "-m", "lakehouse_tests.steps.derived.derive_child", json.dumps(arguments)],
         env={**os.environ, "LAKEHOUSE_FAILPOINTS": "publish.before=kill"},
         capture_output=True,
         text=True,
@@ -46,7 +46,7 @@ def test_a_run_that_is_killed_before_it_publishes_is_completed_by_its_retry(
     assert workshop.head("totals") == before
     assert len(workshop.branches("totals")) == 1
     workshop.sell(("Rome", 100))
-    workshop.run(one, run="killed")
+    workshop.run(derived, run="killed")
     assert workshop.rows("totals") == [("Bonn", 4), ("Kiel", 3), ("Rome", 7)], "of the moment that was pinned"
     for left in abandoned_branches(workshop.load("totals"), older_than=timedelta(0)):
         drop_branch(workshop.catalog, left)

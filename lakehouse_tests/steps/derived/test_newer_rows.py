@@ -55,69 +55,69 @@ def totals(shop: Workshop, mode: str) -> Derived:
 
 @pytest.mark.parametrize("mode", ["full", "incremental", "partitions"])
 def test_an_older_date_over_a_newer_one(shop: Workshop, mode: str) -> None:
-    one = totals(shop, mode)
-    shop.computed(one, run="tuesday", day=TUESDAY)
+    derived = totals(shop, mode)
+    shop.computed(derived, run="tuesday", day=TUESDAY)
     keys = ["2013-01-01"] if mode == "partitions" else []
     with pytest.raises(NewerRows) as refused:
-        prepare(shop.step(one, run="monday", day=MONDAY, keys=keys))
-    told = f"{one.name}: it holds rows of runtime date {TUESDAY} (run tuesday), and this run is of {MONDAY}"
-    assert told in refused.value.message
+        prepare(shop.step(derived, run="monday", day=MONDAY, keys=keys))
+    reason = f"{derived.name}: it holds rows of runtime date {TUESDAY} (run tuesday), and this run is of {MONDAY}"
+    assert reason in refused.value.message
     assert "lakehouse/backfill" in refused.value.remedy
-    prepare(shop.step(one, run="wednesday", day="2013-05-15", keys=keys))
-    prepare(shop.step(one, run="again", day=TUESDAY, keys=keys))
+    prepare(shop.step(derived, run="wednesday", day="2013-05-15", keys=keys))
+    prepare(shop.step(derived, run="again", day=TUESDAY, keys=keys))
 
 
 def test_a_rebuild_is_no_excuse(shop: Workshop) -> None:
-    one = totals(shop, "incremental")
-    shop.computed(one, run="tuesday", day=TUESDAY)
+    derived = totals(shop, "incremental")
+    shop.computed(derived, run="tuesday", day=TUESDAY)
     with pytest.raises(NewerRows):
-        prepare(shop.step(one, run="monday", day=MONDAY, rebuild=True))
+        prepare(shop.step(derived, run="monday", day=MONDAY, rebuild=True))
 
 
 @pytest.mark.parametrize("mode", ["full", "partitions"])
 def test_older_pins_over_newer_ones_though_the_date_is_the_same(shop: Workshop, mode: str) -> None:
-    one = totals(shop, mode)
+    derived = totals(shop, mode)
     pinned(shop, "early")
     old = shop.head("sales")
     shop.sell(("Rome", 7))
-    shop.computed(one, run="late")
+    shop.computed(derived, run="late")
     keys = ["2013-01-01"] if mode == "partitions" else []
     with pytest.raises(NewerRows) as refused:
-        prepare(shop.step(one, run="early", keys=keys))
+        prepare(shop.step(derived, run="early", keys=keys))
     sales = shop.name("sales")
-    told = f"computed from {sales} at snapshot {shop.head('sales')}, and this run reads the older {old}"
-    assert told in refused.value.message
-    prepare(shop.step(one, run="new", keys=keys))
+    reason = f"computed from {sales} at snapshot {shop.head('sales')}, and this run reads the older {old}"
+    assert reason in refused.value.message
+    prepare(shop.step(derived, run="new", keys=keys))
 
 
 def test_older_pins_of_what_is_read_in_full_beside_a_followed_input(shop: Workshop) -> None:
     both = {"sales": "sales", "shops": "shops"}
     shop.write("shops", [{"shop": "Kiel", "city": "old"}])
-    one = shop.derived(
+    derived = shop.derived(
         "sold", compute="SELECT shop FROM sales JOIN shops", inputs=both, mode="incremental", follows="sales"
     )
     pin_inputs(shop.catalog, [shop.name("sales"), shop.name("shops")], Pin("early", 1_000_000_000_000))
     shop.write("shops", [{"shop": "Kiel", "city": "new"}], replacing=True)
-    shop.computed(one, run="late")
+    shop.computed(derived, run="late")
     with pytest.raises(NewerRows, match=shop.name("shops")):
-        prepare(shop.step(one, run="early"))
+        prepare(shop.step(derived, run="early"))
 
 
 def test_what_is_followed_is_told_as_before(shop: Workshop) -> None:
-    one = totals(shop, "incremental")
+    derived = totals(shop, "incremental")
     pinned(shop, "early")
     shop.sell(("Rome", 7))
-    shop.computed(one, run="late")
+    shop.computed(derived, run="late")
     with pytest.raises(HistoryLost, match="has pinned the older snapshot"):
-        prepare(shop.step(one, run="early"))
+        prepare(shop.step(derived, run="early"))
 
 
 def test_a_declared_backfill_goes_ahead_and_says_so(shop: Workshop) -> None:
-    one = totals(shop, "full")
+    derived = totals(shop, "full")
     pinned(shop, "early")
     shop.sell(("Rome", 7))
-    shop.computed(one, run="late", day=TUESDAY)
-    step = shop.step(one, run="early", day=MONDAY, backfill="Monday was right")
+    shop.computed(derived, run="late", day=TUESDAY)
+    step = shop.step(derived, run="early", day=MONDAY, backfill="Monday was right")
     work = prepare(step)
     assert len(work.replaced) == 2
     assert all("goes ahead as a backfill (Monday was right)" in note for note in notes_of(step, work))
@@ -125,12 +125,12 @@ def test_a_declared_backfill_goes_ahead_and_says_so(shop: Workshop) -> None:
 
 def test_a_partition_that_holds_nothing_newer_is_computed(shop: Workshop) -> None:
     """Monday's run has failed before one of its days, and Tuesday's has computed another."""
-    one = totals(shop, "partitions")
+    derived = totals(shop, "partitions")
     pinned(shop, "monday")
     old = shop.head("sales") or 0
     shop.sell(("Rome", 7))
     shop.computed(
-        one,
+        derived,
         run="tuesday",
         day=TUESDAY,
         partitioned_by="day(day)",
@@ -144,47 +144,47 @@ def test_a_partition_that_holds_nothing_newer_is_computed(shop: Workshop) -> Non
         ),
     )
     for keys in (["2013-01-01"], ["2013-01-03"]):
-        assert not prepare(shop.step(one, run="monday", day=MONDAY, keys=keys)).replaced
+        assert not prepare(shop.step(derived, run="monday", day=MONDAY, keys=keys)).replaced
     for keys in (["2013-01-02"], ["2013-01-01", "2013-01-02"], []):
         with pytest.raises(NewerRows, match="partition 2013-01-02"):
-            prepare(shop.step(one, run="monday", day=MONDAY, keys=keys))
+            prepare(shop.step(derived, run="monday", day=MONDAY, keys=keys))
 
 
 def test_dates_that_can_no_longer_be_told_apart_are_not_older_than_the_newest(shop: Workshop) -> None:
-    one = totals(shop, "partitions")
+    derived = totals(shop, "partitions")
     untold = Computation(partitions=("2013-01-01",))
-    told = Computation(TUESDAY, "{}", "tuesday", ("2013-01-02",))
-    shop.computed(one, run="tuesday", day=TUESDAY, partitioned_by="day(day)", computed_by=(untold, told))
-    prepare(shop.step(one, run="again", day=TUESDAY, keys=["2013-01-01"]))
+    known = Computation(TUESDAY, "{}", "tuesday", ("2013-01-02",))
+    shop.computed(derived, run="tuesday", day=TUESDAY, partitioned_by="day(day)", computed_by=(untold, known))
+    prepare(shop.step(derived, run="again", day=TUESDAY, keys=["2013-01-01"]))
     with pytest.raises(NewerRows, match="partition 2013-01-01"):
-        prepare(shop.step(one, run="monday", day=MONDAY, keys=["2013-01-01"]))
+        prepare(shop.step(derived, run="monday", day=MONDAY, keys=["2013-01-01"]))
 
 
 def test_an_input_that_was_set_back_is_read_as_it_is_now(shop: Workshop) -> None:
-    one = totals(shop, "full")
+    derived = totals(shop, "full")
     before = shop.head("sales") or 0
     shop.sell(("Rome", 7))
-    shop.computed(one, run="late")
+    shop.computed(derived, run="late")
     with shop.load("sales").manage_snapshots() as change:
         change.rollback_to_snapshot(before)
-    prepare(shop.step(one, run="new"))
+    prepare(shop.step(derived, run="new"))
 
 
 def test_an_input_of_which_the_entry_has_expired_is_older_than_the_seal_that_names_it(shop: Workshop) -> None:
-    one = totals(shop, "full")
-    shop.computed(one, run="late")
+    derived = totals(shop, "full")
+    shop.computed(derived, run="late")
     shop.sell(("Rome", 7))
     pinned(shop, "new")
     shop.sell(("Rome", 8))
     with shop.load("sales").maintenance.expire_snapshots() as expired:
         expired.older_than(datetime.now(UTC) + timedelta(days=1))
-    assert not prepare(shop.step(one, run="new")).replaced
-    shop.computed(one, run="later")
+    assert not prepare(shop.step(derived, run="new")).replaced
+    shop.computed(derived, run="later")
     shop.sell(("Rome", 9))
     with shop.load("sales").maintenance.expire_snapshots() as expired:
         expired.older_than(datetime.now(UTC) + timedelta(days=1))
     with pytest.raises(NewerRows, match="has expired"):
-        prepare(shop.step(one, run="new"))
+        prepare(shop.step(derived, run="new"))
 
 
 def test_an_overwrite_of_ones_own_is_no_exception_and_an_append_takes_nothing_away(shop: Workshop) -> None:
@@ -193,9 +193,9 @@ def test_an_overwrite_of_ones_own_is_no_exception_and_an_append_takes_nothing_aw
     sales = shop.name("sales")
 
     def write(
-        run: str, day: str, at: int | None, mode: WriteMode = "overwrite", backfill: str = ""
+        run: str, day: str, snapshot_id: int | None, mode: WriteMode = "overwrite", backfill: str = ""
     ) -> Mapping[str, str]:
-        inputs = {sales: at or 0}
+        inputs = {sales: snapshot_id or 0}
         who = Attempt(run_id=run, step="write:mart", runtime_date=day)
         write_table(shop.catalog, table, who, rows, mode=mode, inputs=inputs, pinned=inputs, backfill=backfill)
         sealed = read_bases(shop.catalog, [table.name])[table.name].sealed
@@ -211,5 +211,5 @@ def test_an_overwrite_of_ones_own_is_no_exception_and_an_append_takes_nothing_aw
         write("early", TUESDAY, old)
     write("monday", MONDAY, old, mode="append")
     write("tuesday again", TUESDAY, shop.head("sales"))
-    said = write("monday", MONDAY, old, backfill="Monday was right")
-    assert said["write.replaces_newer"] == "Monday was right"
+    summary = write("monday", MONDAY, old, backfill="Monday was right")
+    assert summary["write.replaces_newer"] == "Monday was right"

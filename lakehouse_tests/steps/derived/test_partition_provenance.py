@@ -12,19 +12,19 @@ from lakehouse_tests.steps.derived.test_partitions import BY_DAY, declared
 
 def test_which_partitions_are_of_which_parameters_is_never_forgotten() -> None:
     days = declared(replace(BY_DAY, end=None))
-    whole, one, two = DerivedPart(days), part_of(days, ["2013-01-01"]), part_of(days, ["2013-01-02", "2013-01-03"])
-    found: dict[str, tuple[str, ...]] = mixed({}, one, "a", appending=False)
-    assert found == {"a": ("2013-01-01",)}
-    found = mixed(found, two, "a", appending=False)
-    assert found == {"a": ("2013-01-01..2013-01-03",)}
-    found = mixed(found, one, "b", appending=False)
-    assert found == {"a": ("2013-01-02..2013-01-03",), "b": ("2013-01-01",)}
-    assert mixed(found, two, "b", appending=False) == {"b": ("2013-01-01..2013-01-03",)}
-    found = mixed(found, whole, "c", appending=False)
-    assert found == {"c": ("*",)}
-    found = mixed(found, one, "d", appending=False)
-    assert found == {"c": ("*",), "d": ("2013-01-01",)}
-    assert mixed(found, one, "c", appending=False) == {"c": ("*",)}
+    whole, first, two = DerivedPart(days), part_of(days, ["2013-01-01"]), part_of(days, ["2013-01-02", "2013-01-03"])
+    mixture: dict[str, tuple[str, ...]] = mixed({}, first, "a", appending=False)
+    assert mixture == {"a": ("2013-01-01",)}
+    mixture = mixed(mixture, two, "a", appending=False)
+    assert mixture == {"a": ("2013-01-01..2013-01-03",)}
+    mixture = mixed(mixture, first, "b", appending=False)
+    assert mixture == {"a": ("2013-01-02..2013-01-03",), "b": ("2013-01-01",)}
+    assert mixed(mixture, two, "b", appending=False) == {"b": ("2013-01-01..2013-01-03",)}
+    mixture = mixed(mixture, whole, "c", appending=False)
+    assert mixture == {"c": ("*",)}
+    mixture = mixed(mixture, first, "d", appending=False)
+    assert mixture == {"c": ("*",), "d": ("2013-01-01",)}
+    assert mixed(mixture, first, "c", appending=False) == {"c": ("*",)}
     assert mixed({"a": ("*",)}, whole, "b", appending=True) == {"a": ("*",), "b": ("*",)}
 
 
@@ -33,11 +33,11 @@ def test_a_mixture_is_what_a_model_that_keeps_every_partition_says(runs: list[tu
     table = declared(BY_DAY)
     keys = [f"2013-01-0{n}" for n in range(1, 5)]
     model: dict[str, str] = {}
-    found: dict[str, tuple[str, ...]] = {}
+    mixture: dict[str, tuple[str, ...]] = {}
     for numbers, digest in runs:
         chosen = [keys[n - 1] for n in sorted(numbers)]
-        found = mixed(found, part_of(table, chosen), digest, appending=False)
+        mixture = mixed(mixture, part_of(table, chosen), digest, appending=False)
         model |= dict.fromkeys(chosen or keys, digest)
-    named = {key: digest for digest, shown in found.items() for key in DerivedPart(table).keys_in(shown)}
-    rest = [digest for digest, shown in found.items() if "*" in shown]
+    named = {key: digest for digest, shown in mixture.items() for key in DerivedPart(table).keys_in(shown)}
+    rest = [digest for digest, shown in mixture.items() if "*" in shown]
     assert {key: named.get(key) or next(iter(rest), None) for key in keys if key in model} == model

@@ -59,7 +59,7 @@ def test_a_key_that_names_no_partition_is_refused(partitions: Partitions, key: s
 
 
 @pytest.mark.parametrize(
-    ("partitions", "layout", "said"),
+    ("partitions", "layout", "message"),
     [
         (BY_DAY, "month(day)", r"partitioning=\('day\(day\)',\)"),
         (BY_DAY, "bucket(4, day)", r"partitioning=\('day\(day\)',\)"),
@@ -70,10 +70,10 @@ def test_a_key_that_names_no_partition_is_refused(partitions: Partitions, key: s
         (ByDay(column="hour", start=date(2013, 1, 1)), "day", "no column"),
     ],
 )
-def test_partitions_need_files_of_their_own(partitions: Partitions, layout: str, said: str) -> None:
+def test_partitions_need_files_of_their_own(partitions: Partitions, layout: str, message: str) -> None:
     columns = {"day": T.DateType(), "shop": T.StringType()}
     table = table_of("d.parts", columns, derived=True, partitioning=(layout,))
-    with pytest.raises(DeclarationError, match=said):
+    with pytest.raises(DeclarationError, match=message):
         Derived(table=table, inputs={"sales": "r.sales"}, compute=COPY, partitions=partitions)
 
 
@@ -100,7 +100,7 @@ def test_a_run_of_some_days_touches_no_other_and_a_backfill_fills_all(workshop: 
     assert workshop.rows("days", "amount") == [(2,)]
     workshop.run(by_day, keys=["2013-01-01", "2013-01-03", "2013-01-04"], run="two")
     assert workshop.rows("days", "amount") == [(1,), (2,), (3,), (4,)]
-    assert workshop.said("days")[1].partition == ("2013-01-01", "2013-01-03..2013-01-04")
+    assert workshop.newest_seal("days")[1].partition == ("2013-01-01", "2013-01-03..2013-01-04")
     doubled = [{"id": n, "shop": "Kiel", "day": date(2013, 1, n), "amount": 10 * n} for n in range(1, 5)]
     workshop.write("sales", doubled, replacing=True)
     again = workshop.run(by_day, keys=["2013-01-02"], run="three", day="2013-05-15")
@@ -164,14 +164,14 @@ def test_rows_of_no_partition_stop_a_run_of_the_whole_table(workshop: Workshop, 
 
 @pytest.mark.spark
 def test_partitions_by_value_and_a_value_that_nobody_declared(workshop: Workshop) -> None:
-    one = workshop.derived("shops_", TOTALS, partitions=BY_SHOP, table={"partitioning": ("shop",)})
-    workshop.run(one, keys=["Kiel"])
+    derived = workshop.derived("shops_", TOTALS, partitions=BY_SHOP, table={"partitioning": ("shop",)})
+    workshop.run(derived, keys=["Kiel"])
     assert workshop.rows("shops_") == [("Kiel", 3)]
-    workshop.run(one, keys=["Bonn"])
+    workshop.run(derived, keys=["Bonn"])
     assert workshop.rows("shops_") == [("Bonn", 4), ("Kiel", 3)]
     workshop.sell(("Rome", 7))
     with pytest.raises(UnknownPartition, match="1 row in no declared partition"):
-        workshop.run(one, keys=["Bonn"], run="next")
+        workshop.run(derived, keys=["Bonn"], run="next")
 
 
 @pytest.mark.spark
@@ -179,12 +179,12 @@ def test_months_of_moments_are_cut_in_utc(workshop: Workshop) -> None:
     moments = {"at": pandera.Column(T.TimestampType(), nullable=False), "amount": T.LongType()}
     text = """SELECT TIMESTAMP '2013-01-31 23:30:00 UTC' + make_interval(0, 0, 0, 0, id) AS at, amount FROM sales"""
     by = ByMonth(column="at", start=date(2013, 1, 1))
-    one = workshop.derived("moments", moments, text, partitions=by, table={"partitioning": ("month(at)",)})
-    workshop.run(one, keys=["2013-01-01"])
+    derived = workshop.derived("moments", moments, text, partitions=by, table={"partitioning": ("month(at)",)})
+    workshop.run(derived, keys=["2013-01-01"])
     assert workshop.rows("moments", "amount") == [(1,)]
-    workshop.run(one, keys=["2013-02-01"])
+    workshop.run(derived, keys=["2013-02-01"])
     assert workshop.rows("moments", "amount") == [(1,), (2,), (4,)]
-    assert workshop.said("moments")[1].partition == ("2013-02-01",)
+    assert workshop.newest_seal("moments")[1].partition == ("2013-02-01",)
 
 
 @pytest.mark.spark
@@ -195,14 +195,14 @@ def test_a_partition_of_other_parameters_or_another_date_is_noticed_though_the_n
     workshop.run(days, keys=["2013-01-01", "2013-01-02"], parameters={"share": 1})
     workshop.run(days, keys=["2013-01-01"], parameters={"share": 2})
     workshop.run(days, keys=["2013-01-03"], parameters={"share": 1})
-    one = workshop.derived("sum", {"amount": T.LongType()}, "SELECT amount FROM days", inputs={"days": "days"})
+    derived = workshop.derived("sum", {"amount": T.LongType()}, "SELECT amount FROM days", inputs={"days": "days"})
     with pytest.raises(InputsDisagree, match=r'days: partition 2013-01-01: .* parameters \{"share": 2\}, run run'):
-        workshop.run(one, parameters={"share": 1})
+        workshop.run(derived, parameters={"share": 1})
     workshop.run(days, keys=["2013-01-01"], parameters={"share": 1}, day="2013-05-13", run="early", backfill="late")
     with pytest.raises(InputsDisagree, match=r"days: partition 2013-01-01: runtime date 2013-05-13, .* run early"):
-        workshop.run(one, parameters={"share": 1})
+        workshop.run(derived, parameters={"share": 1})
     workshop.run(days, keys=["2013-01-01"], parameters={"share": 1})
-    workshop.run(one, parameters={"share": 1})
+    workshop.run(derived, parameters={"share": 1})
     assert workshop.rows("sum") == [(1,), (2,), (3,)]
 
 
@@ -214,9 +214,9 @@ def test_days_of_before_and_after_a_correction_are_noticed_though_the_newest_run
     corrected = [{"id": n, "shop": "Kiel", "day": date(2013, 1, n), "amount": 10 * n} for n in range(1, 5)]
     workshop.write("sales", corrected, replacing=True)
     workshop.run(by_day, keys=["2013-01-02", "2013-01-03"], run="two")
-    one = workshop.derived("sum", {"amount": T.LongType()}, "SELECT amount FROM days", inputs={"days": "days"})
+    derived = workshop.derived("sum", {"amount": T.LongType()}, "SELECT amount FROM days", inputs={"days": "days"})
     with pytest.raises(InputsDisagree, match=r"was read in 2 versions: .*days \(partition 2013-01-01\) ← "):
-        workshop.run(one, run="three")
+        workshop.run(derived, run="three")
     workshop.run(by_day, keys=["2013-01-01"], run="three")
-    workshop.run(one, run="three")
+    workshop.run(derived, run="three")
     assert workshop.rows("sum") == [(10,), (20,), (30,)]

@@ -19,7 +19,7 @@ from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.steps.derived.inputs.agreement import InputsDisagree
 from lakehouse.steps.derived.inputs.inputs import Input
-from lakehouse.steps.derived.partition_provenance import TOLD_APART, computations_after, mixed, origins_after
+from lakehouse.steps.derived.partition_provenance import MOST_GROUPS, computations_after, mixed, origins_after
 from lakehouse.steps.derived.parts import DerivedPart, part_of
 from lakehouse.steps.derived.plan import prepare
 from lakehouse.steps.derived.refusals import RowsOfOthers
@@ -56,15 +56,15 @@ def lake(tmp_path: Path) -> Computed:
     return lake
 
 
-def at(lake: Computed, *names: str, **told: int) -> list[Input]:
+def inputs_of(lake: Computed, *names: str, **snapshots: int) -> list[Input]:
     """Inputs where `main` is, or at the snapshot that is told."""
-    return [Input(n, n, lake.load(n), told.get(n, lake.head(n)), False, True, None) for n in names or (A,)]
+    return [Input(n, n, lake.load(n), snapshots.get(n, lake.head(n)), False, True, None) for n in names or (A,)]
 
 
 def seal_of(inputs: list[Input], origins: tuple[Origin, ...], keyed: str) -> Seal:
-    said = DeriveStatement(mode="full", added=1, total=1, partitioned_by=keyed, computed_from=origins)
-    read = {one.name: one.snapshot_id for one in inputs}
-    return Seal.of(Attempt("run", "derive:d.parts"), KIND, statement=said.to_keys(), previous=None, inputs=read)
+    statement = DeriveStatement(mode="full", added=1, total=1, partitioned_by=keyed, computed_from=origins)
+    read = {source.name: source.snapshot_id for source in inputs}
+    return Seal.of(Attempt("run", "derive:d.parts"), KIND, statement=statement.to_keys(), previous=None, inputs=read)
 
 
 def after(
@@ -73,28 +73,28 @@ def after(
     return seal_of(inputs, origins_after(before, part, inputs, appending=appending, added=added), part.keyed_by)
 
 
-def told(seal: Seal) -> dict[tuple[str, ...], dict[str, int]]:
-    said = DeriveStatement.from_keys(seal.statement)
-    assert said
-    return {origin.partitions: dict(origin.inputs) for origin in said.computed_from}
+def origins_of(seal: Seal) -> dict[tuple[str, ...], dict[str, int]]:
+    statement = DeriveStatement.from_keys(seal.statement)
+    assert statement
+    return {origin.partitions: dict(origin.inputs) for origin in statement.computed_from}
 
 
 def test_a_run_of_some_days_leaves_the_others_of_what_they_were_and_one_of_all_forgets(lake: Computed) -> None:
     old = lake.head(A)
-    seal = after(None, part_of(BY_DAY, DAYS[:3]), at(lake))
+    seal = after(None, part_of(BY_DAY, DAYS[:3]), inputs_of(lake))
     new = lake.source()
-    seal = after(seal, part_of(BY_DAY, DAYS[1:2]), at(lake))
-    assert told(seal) == {(DAYS[0], DAYS[2]): {A: old}, (DAYS[1],): {A: new}}
-    assert told(after(seal, DerivedPart(BY_DAY), at(lake))) == {(REST,): {A: new}}
-    seal = after(seal, part_of(BY_DAY, [DAYS[0], DAYS[2]]), at(lake))
-    assert told(seal) == {(f"{DAYS[0]}..{DAYS[2]}",): {A: new}}
+    seal = after(seal, part_of(BY_DAY, DAYS[1:2]), inputs_of(lake))
+    assert origins_of(seal) == {(DAYS[0], DAYS[2]): {A: old}, (DAYS[1],): {A: new}}
+    assert origins_of(after(seal, DerivedPart(BY_DAY), inputs_of(lake))) == {(REST,): {A: new}}
+    seal = after(seal, part_of(BY_DAY, [DAYS[0], DAYS[2]]), inputs_of(lake))
+    assert origins_of(seal) == {(f"{DAYS[0]}..{DAYS[2]}",): {A: new}}
 
 
 def test_what_has_the_same_rows_is_told_by_the_newest_before_what_proves_it_has_expired(lake: Computed) -> None:
-    seal = after(None, part_of(BY_DAY, DAYS[:1]), at(lake))
+    seal = after(None, part_of(BY_DAY, DAYS[:1]), inputs_of(lake))
     lake.rewrite(A)
-    seal = after(seal, part_of(BY_DAY, DAYS[1:2]), at(lake))
-    assert told(seal) == {(f"{DAYS[0]}..{DAYS[1]}",): {A: lake.head(A)}}
+    seal = after(seal, part_of(BY_DAY, DAYS[1:2]), inputs_of(lake))
+    assert origins_of(seal) == {(f"{DAYS[0]}..{DAYS[1]}",): {A: lake.head(A)}}
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -109,9 +109,9 @@ def test_origins_are_what_a_model_that_keeps_every_partition_says(
         inputs = [Input("a", A, table, snapshots[version], False, True, None)]
         seal = after(seal, part_of(BY_DAY, chosen), inputs)
         model |= dict.fromkeys(chosen or keys, snapshots[version])
-    found = told(seal) if seal else {}
-    named = {key: read[A] for shown, read in found.items() for key in DerivedPart(BY_DAY).keys_in(shown)}
-    rest = next((read[A] for shown, read in found.items() if REST in shown), None)
+    origins = origins_of(seal) if seal else {}
+    named = {key: read[A] for shown, read in origins.items() for key in DerivedPart(BY_DAY).keys_in(shown)}
+    rest = next((read[A] for shown, read in origins.items() if REST in shown), None)
     assert {key: named.get(key, rest) for key in model} == model
 
 
@@ -129,12 +129,14 @@ def test_the_seal_stays_small_and_says_what_it_no_longer_tells_apart(lake: Compu
     for number, key in enumerate(DAYS):
         seal = after(seal, part_of(BY_DAY, [key]), version(number))
     assert seal
-    found = told(seal)
-    assert len(found) == TOLD_APART
-    lost = DAYS[: 31 - TOLD_APART]
-    assert found[f"{lost[0]}..{lost[-1]}",] == {}
-    assert found[DAYS[-1],] == {A: len(DAYS) - 1}
-    assert {} not in told(after(seal, part_of(BY_DAY, lost), version(len(DAYS)))).values(), "computed anew, so known"
+    origins = origins_of(seal)
+    assert len(origins) == MOST_GROUPS
+    lost = DAYS[: 31 - MOST_GROUPS]
+    assert origins[f"{lost[0]}..{lost[-1]}",] == {}
+    assert origins[DAYS[-1],] == {A: len(DAYS) - 1}
+    assert {} not in origins_of(after(seal, part_of(BY_DAY, lost), version(len(DAYS)))).values(), (
+        "computed anew, so known"
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,22 +160,24 @@ def test_nothing_is_left_of_a_run_of_all_once_every_partition_was_computed_again
 
 def computed(runs: Sequence[tuple[DerivedPart, str, str]], *, appending: bool = False) -> list[Computation]:
     """What the seals of some runs say at last: part, date and digest of parameters of each."""
-    seal, found = None, ()
+    seal, computations = None, ()
     for number, (part, day, digest) in enumerate(runs):
         attempt = Attempt(f"run-{number}", "derive:d.parts", runtime_date=day, parameters_digest=digest)
-        found = computations_after(seal, part, attempt, appending=appending, added=1)
-        said = DeriveStatement(mode="full", added=1, total=1, partitioned_by=part.keyed_by, computed_by=found)
-        seal = Seal.of(attempt, KIND, statement=said.to_keys(), previous=None)
-    return list(found)
+        computations = computations_after(seal, part, attempt, appending=appending, added=1)
+        statement = DeriveStatement(
+            mode="full", added=1, total=1, partitioned_by=part.keyed_by, computed_by=computations
+        )
+        seal = Seal.of(attempt, KIND, statement=statement.to_keys(), previous=None)
+    return list(computations)
 
 
 def test_partitions_keep_the_date_and_the_parameters_that_they_were_computed_with() -> None:
-    some, one = part_of(BY_DAY, DAYS[:3]), part_of(BY_DAY, DAYS[1:2])
-    runs = [(some, DAYS[0], "p"), (one, DAYS[1], "p")]
+    some, single = part_of(BY_DAY, DAYS[:3]), part_of(BY_DAY, DAYS[1:2])
+    runs = [(some, DAYS[0], "p"), (single, DAYS[1], "p")]
     kept = Computation(DAYS[0], "p", "run-0", (DAYS[0], DAYS[2]))
     assert computed(runs) == [kept, Computation(DAYS[1], "p", "run-1", (DAYS[1],))]
-    assert computed([*runs, (one, DAYS[1], "q")]) == [kept, Computation(DAYS[1], "q", "run-2", (DAYS[1],))]
-    again = [*runs, (one, DAYS[0], "p")]
+    assert computed([*runs, (single, DAYS[1], "q")]) == [kept, Computation(DAYS[1], "q", "run-2", (DAYS[1],))]
+    again = [*runs, (single, DAYS[0], "p")]
     assert computed(again) == [Computation(DAYS[0], "p", "run-2", (f"{DAYS[0]}..{DAYS[2]}",))]
     assert computed([*runs, (DerivedPart(BY_DAY), DAYS[5], "p")]) == [Computation(DAYS[5], "p", "run-2")]
 
@@ -190,11 +194,11 @@ def test_an_incremental_table_is_of_the_date_of_its_newest_run_but_of_all_its_pa
 
 
 def test_a_table_of_a_date_for_each_day_says_what_it_no_longer_tells_apart() -> None:
-    found = computed([(part_of(BY_DAY, [day]), day, "p") for day in DAYS])
-    assert len(found) == TOLD_APART
-    lost, *told = found
-    assert (lost.known, lost.partitions) == (False, (f"{DAYS[0]}..{DAYS[30 - TOLD_APART]}",))
-    assert [one.runtime_date for one in told] == DAYS[31 - TOLD_APART :]
+    computations = computed([(part_of(BY_DAY, [day]), day, "p") for day in DAYS])
+    assert len(computations) == MOST_GROUPS
+    lost, *known = computations
+    assert (lost.known, lost.partitions) == (False, (f"{DAYS[0]}..{DAYS[30 - MOST_GROUPS]}",))
+    assert [computation.runtime_date for computation in known] == DAYS[31 - MOST_GROUPS :]
     assert computed([(part_of(BY_DAY, [day]), DAYS[0], "p") for day in DAYS])[0].known, "many runs of one date"
 
 
@@ -207,25 +211,27 @@ OTHERWISE = {
 
 @pytest.mark.parametrize("earlier", OTHERWISE.values(), ids=OTHERWISE)
 def test_keys_that_meant_other_rows_are_rows_of_which_nothing_can_be_told(lake: Computed, earlier: Derived) -> None:
-    old, one = part_of(earlier, [DAYS[0]]), part_of(BY_DAY, [DAYS[0]])
-    lost, known = computed([(old, DAYS[0], "p"), (one, DAYS[1], "q")])
+    old, current = part_of(earlier, [DAYS[0]]), part_of(BY_DAY, [DAYS[0]])
+    lost, known = computed([(old, DAYS[0], "p"), (current, DAYS[1], "q")])
     assert (lost.known, lost.partitions, known.partitions) == (False, (REST,), (DAYS[0],))
     assert "a run of the whole table" in lost.whose
-    seal = after(after(None, old, at(lake)), one, at(lake))
-    assert told(seal) == {(REST,): {}, (DAYS[0],): {A: lake.head(A)}}
-    assert told(after(seal, part_of(BY_DAY, [DAYS[1]]), at(lake)))[REST,] == {}, "until all of it is computed"
-    assert told(after(seal, DerivedPart(BY_DAY), at(lake))) == {(REST,): {A: lake.head(A)}}
+    seal = after(after(None, old, inputs_of(lake)), current, inputs_of(lake))
+    assert origins_of(seal) == {(REST,): {}, (DAYS[0],): {A: lake.head(A)}}
+    assert origins_of(after(seal, part_of(BY_DAY, [DAYS[1]]), inputs_of(lake)))[REST,] == {}, (
+        "until all of it is computed"
+    )
+    assert origins_of(after(seal, DerivedPart(BY_DAY), inputs_of(lake))) == {(REST,): {A: lake.head(A)}}
     assert computed([(old, DAYS[0], "p"), (DerivedPart(BY_DAY), DAYS[1], "q")]) == [Computation(DAYS[1], "q", "run-1")]
 
 
 def test_a_run_of_all_is_told_however_partitions_are_declared_later_and_keys_of_an_older_seal_are_not(
     lake: Computed,
 ) -> None:
-    whole, one = DerivedPart(by(ByMonth(column="day", start=FIRST))), part_of(BY_DAY, [DAYS[0]])
-    kept, _ = computed([(whole, DAYS[0], "p"), (one, DAYS[1], "q")])
+    whole, single = DerivedPart(by(ByMonth(column="day", start=FIRST))), part_of(BY_DAY, [DAYS[0]])
+    kept, _ = computed([(whole, DAYS[0], "p"), (single, DAYS[1], "q")])
     assert kept == Computation(DAYS[0], "p", "run-0")
-    older = seal_of(at(lake), (Origin({A: lake.head(A)}, (DAYS[1],)),), "")
-    assert (REST,) in told(after(older, one, at(lake)))
+    older = seal_of(inputs_of(lake), (Origin({A: lake.head(A)}, (DAYS[1],)),), "")
+    assert (REST,) in origins_of(after(older, single, inputs_of(lake)))
 
 
 def growing() -> Derived:
@@ -238,18 +244,18 @@ def test_what_a_growing_table_follows_is_told_by_its_end_and_what_it_reads_in_fu
     lake: Computed,
 ) -> None:
     part, other = DerivedPart(growing()), lake.head(OTHER)
-    seal = after(None, part, at(lake, A, OTHER), appending=True)
+    seal = after(None, part, inputs_of(lake, A, OTHER), appending=True)
     lake.source()
-    seal = after(seal, part, at(lake, A, OTHER), appending=True)
-    assert told(seal) == {(REST,): {A: lake.head(A), OTHER: other}}
+    seal = after(seal, part, inputs_of(lake, A, OTHER), appending=True)
+    assert origins_of(seal) == {(REST,): {A: lake.head(A), OTHER: other}}
     lake.source(OTHER)
-    idle = after(seal, part, at(lake, A, OTHER), appending=True, added=0)
-    assert told(idle) == told(seal), "no row was computed from the new version"
+    idle = after(seal, part, inputs_of(lake, A, OTHER), appending=True, added=0)
+    assert origins_of(idle) == origins_of(seal), "no row was computed from the new version"
     lake.source()
-    seal = after(idle, part, at(lake, A, OTHER), appending=True)
-    said = DeriveStatement.from_keys(seal.statement)
-    assert said
-    assert [dict(each.inputs) for each in said.computed_from] == [
+    seal = after(idle, part, inputs_of(lake, A, OTHER), appending=True)
+    statement = DeriveStatement.from_keys(seal.statement)
+    assert statement
+    assert [dict(each.inputs) for each in statement.computed_from] == [
         {A: lake.head(A), OTHER: other},
         {A: lake.head(A), OTHER: lake.head(OTHER)},
     ]
@@ -264,18 +270,18 @@ def office(sql_lake: Lake) -> Workshop:
 
 def test_new_rows_are_not_put_beside_those_of_another_version_of_what_is_read_in_full(office: Workshop) -> None:
     inputs = {"sales": "sales", "shops": "shops"}
-    one = office.derived("log", compute="SELECT 1", inputs=inputs, mode="incremental", follows="sales")
-    office.computed(one)
+    derived = office.derived("log", compute="SELECT 1", inputs=inputs, mode="incremental", follows="sales")
+    office.computed(derived)
     office.sell(("Rome", 7))
-    prepare(office.step(one, run="new sales alone"))
+    prepare(office.step(derived, run="new sales alone"))
     office.write("shops", [{"shop": "Rome", "city": "Rome"}])
     with pytest.raises(RowsOfOthers, match=rf"another version of {office.name('shops')}, .*--rebuild"):
-        prepare(office.step(one, run="new shops"))
-    prepare(office.step(one, run="new shops", rebuild=True))
-    prepare(office.step(one, run="new shops", backfill="shops as they were known then"))
-    office.computed(one, follows=office.name("sales"))
+        prepare(office.step(derived, run="new shops"))
+    prepare(office.step(derived, run="new shops", rebuild=True))
+    prepare(office.step(derived, run="new shops", backfill="shops as they were known then"))
+    office.computed(derived, follows=office.name("sales"))
     office.write("shops", [{"shop": "Bonn", "city": "Bonn"}])
-    prepare(office.step(one, run="nothing to add"))
+    prepare(office.step(derived, run="nothing to add"))
     top = office.derived("top", compute="SELECT 1", inputs={"log": "log", "shops": "shops"})
     with pytest.raises(InputsDisagree) as caught:
         prepare(office.step(top, run="top"))

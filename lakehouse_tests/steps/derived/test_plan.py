@@ -56,11 +56,11 @@ def sold_by_hand(shop: Workshop, short: str = "sales") -> int:
 def test_an_input_that_was_written_to_outside_the_protocol(shop: Workshop) -> None:
     full = shop.derived("full")
     prepare(shop.step(full))
-    at = sold_by_hand(shop)
+    snapshot_id = sold_by_hand(shop)
     sales = shop.name("sales")
     with pytest.raises(InputWrittenTo) as refused:
         prepare(shop.step(full, run="next"))
-    assert f"{sales}: snapshot {at} (append, 1 row added, 0 deleted)" in refused.value.message
+    assert f"{sales}: snapshot {snapshot_id} (append, 1 row added, 0 deleted)" in refused.value.message
     assert f"write {sales} anew as a whole" in refused.value.remedy
     prepare(shop.step(full))  # the run that has pinned the input before
     shop.sell(("Kiel", 8))
@@ -80,5 +80,5 @@ def test_a_computed_input_that_was_written_to_is_computed_anew(shop: Workshop) -
 
 def test_a_table_that_is_somebody_elses_is_read_as_it_is(shop: Workshop) -> None:
     sold_by_hand(shop, "shops")
-    one = shop.derived("cities", compute="SELECT shop, 1 AS total FROM shops", inputs={"shops": "shops"})
-    prepare(shop.step(one))
+    derived = shop.derived("cities", compute="SELECT shop, 1 AS total FROM shops", inputs={"shops": "shops"})
+    prepare(shop.step(derived))

@@ -34,9 +34,9 @@ def test_a_function_and_a_sql_text(remote: Workshop) -> None:
 
     remote.run(remote.derived("totals", compute=dated), parameters={"least": 2})
     assert remote.rows("totals") == [("Bonn", 4), ("Kiel", 2)]
-    said = remote.said("totals")[1]
-    assert said.scanned == {remote.name("sales"): remote.head("sales")}
-    assert said.column_lineage["total"] == ((remote.name("sales"), "amount"),)
+    statement = remote.newest_seal("totals")[1]
+    assert statement.scanned == {remote.name("sales"): remote.head("sales")}
+    assert statement.column_lineage["total"] == ((remote.name("sales"), "amount"),)
     text = "SELECT shop, total FROM totals WHERE total >= 2 * :least AND :runtime_date IS NOT NULL"
     remote.run(remote.derived("large", compute=text, inputs={"totals": "totals"}), parameters={"least": 2})
     assert remote.rows("large") == [("Bonn", 4)]
@@ -44,24 +44,24 @@ def test_a_function_and_a_sql_text(remote: Workshop) -> None:
 
 def test_increments(remote: Workshop) -> None:
     columns = {"shop": T.StringType(), "amount": T.LongType()}
-    one = remote.derived("copied", columns, "SELECT shop, amount FROM sales", mode="incremental", follows="sales")
-    remote.run(one, run="one")
+    derived = remote.derived("copied", columns, "SELECT shop, amount FROM sales", mode="incremental", follows="sales")
+    remote.run(derived, run="one")
     remote.sell(("Rome", 7))
-    assert remote.run(one, run="two").statement.added == 1
-    assert remote.run(one, run="three").statement.added == 0
+    assert remote.run(derived, run="two").statement.added == 1
+    assert remote.run(derived, run="three").statement.added == 0
     assert remote.rows("copied") == [("Bonn", 4), ("Kiel", 1), ("Kiel", 2), ("Rome", 7)]
 
 
 def test_partitions(remote: Workshop) -> None:
     by = ByValue(column="shop", values=("Kiel", "Bonn"))
-    one = remote.derived("shops_", TOTALS, partitions=by, table={"partitioning": ("shop",)})
-    remote.run(one, keys=["Kiel"])
-    remote.run(one, keys=["Bonn"])
-    remote.run(one, keys=["Kiel"])
+    derived = remote.derived("shops_", TOTALS, partitions=by, table={"partitioning": ("shop",)})
+    remote.run(derived, keys=["Kiel"])
+    remote.run(derived, keys=["Bonn"])
+    remote.run(derived, keys=["Kiel"])
     assert remote.rows("shops_") == [("Bonn", 4), ("Kiel", 3)]
     remote.sell(("Rome", 7))
     with pytest.raises(UnknownPartition):
-        remote.run(one, run="next")
+        remote.run(derived, run="next")
     months = ByMonth(column="day", start=date(2013, 1, 1))
     layout = {"partitioning": ("month(day)",)}
     text = "SELECT make_date(2013, 1 + id, 1) AS day FROM sales"

@@ -41,11 +41,11 @@ DATED = {"runtime_date": pandera.Column(T.DateType(), nullable=False)}
 
 def table_of(name: str, columns: Mapping[str, Any], *, derived: bool = False, **more: Any) -> Table:
     """A table; a bare type is a nullable column. A derived one gets its date column."""
-    held = {n: pandera.Column(c, nullable=True) if isinstance(c, T.DataType) else c for n, c in columns.items()}
+    declared = {n: pandera.Column(c, nullable=True) if isinstance(c, T.DataType) else c for n, c in columns.items()}
     if derived:
-        held |= DATED
+        declared |= DATED
         more = {"write_mode": "overwrite", "runtime_date_column": "runtime_date", **more}
-    return Table(name=name, schema=pandera.DataFrameSchema(held), description="Of a test.", owner="tests", **more)
+    return Table(name=name, schema=pandera.DataFrameSchema(declared), description="Of a test.", owner="tests", **more)
 
 
 def total(sales: DataFrame) -> DataFrame:
@@ -62,7 +62,7 @@ class Workshop:
     namespace: str
     spark_on: SparkOn
     declarations: Declarations = field(default_factory=lambda: Declarations({}, {}, {}))
-    told: list[str] = field(default_factory=list[str])
+    messages: list[str] = field(default_factory=list[str])
 
     def name(self, short: str) -> str:
         """`namespace.table`."""
@@ -92,15 +92,15 @@ class Workshop:
         """Declare a derived table; its inputs by their short names."""
         given = inputs or {"sales": "sales"}
         mode = {"write_mode": "append"} if more.get("mode") == "incremental" else {}
-        one = Derived(
+        derived = Derived(
             table=table_of(self.name(short), columns, derived=True, **mode, **(table or {})),
             inputs={argument: self.name(name) for argument, name in given.items()},
             compute=compute,
             **more,
         )
-        self.declare(one.table)
-        self.declarations.derived[one.name] = one
-        return one
+        self.declare(derived.table)
+        self.declarations.derived[derived.name] = derived
+        return derived
 
     def write(self, short: str, rows: Iterable[Mapping[str, Any]], *, replacing: bool = False, **attempt: str) -> int:
         """Publish rows to a table as anybody's step would; returns the snapshot."""
@@ -113,16 +113,18 @@ class Workshop:
         seal = Seal.of(who, "write", statement={}, previous=previous)
         return publish(self.catalog, [seal_branch(self.catalog, base, who, seal)]).snapshots[name]
 
-    def computed(self, one: Derived, *, run: str = "run", day: str = DAY, digest: str = "{}", **more: Any) -> int:
+    def computed(self, derived: Derived, *, run: str = "run", day: str = DAY, digest: str = "{}", **more: Any) -> int:
         """What a step of a derived table leaves behind, without a step: a row, and a seal that names its inputs."""
-        short = one.table.identifier[1]
-        base = read_bases(self.catalog, [one.name])[one.name]
-        who = Attempt(run_id=run, step=f"derive:{one.name}", runtime_date=day, parameters_digest=digest)
+        short = derived.table.identifier[1]
+        base = read_bases(self.catalog, [derived.name])[derived.name]
+        who = Attempt(run_id=run, step=f"derive:{derived.name}", runtime_date=day, parameters_digest=digest)
         schema = schema_to_pyarrow(base.table.schema(), include_field_ids=False)
         row = {"shop": "Kiel", "total": 1, "runtime_date": date.fromisoformat(day)}
         stage_arrow(self.catalog, pa.Table.from_pylist([row], schema=schema), base, who, replacing=True)
-        inputs = {name: head_of(self.catalog.load_table(tuple(name.split(".")))) or 0 for name in one.inputs.values()}
-        statement = DeriveStatement(mode="full", added=1, total=1, declared=one.inputs, scanned=inputs, **more)
+        inputs = {
+            name: head_of(self.catalog.load_table(tuple(name.split(".")))) or 0 for name in derived.inputs.values()
+        }
+        statement = DeriveStatement(mode="full", added=1, total=1, declared=derived.inputs, scanned=inputs, **more)
         previous = base.sealed.seal if base.sealed else None
         seal = Seal.of(who, KIND, statement=statement.to_keys(), previous=previous, inputs=inputs)
         publish(self.catalog, [seal_branch(self.catalog, base, who, seal)])
@@ -130,12 +132,12 @@ class Workshop:
 
     def sell(self, *sales: tuple[str, int]) -> int:
         """Append sales (shop, amount)."""
-        held = self.load("sales").scan().to_arrow().num_rows if head_of(self.load("sales")) else 0
-        return self.write("sales", [{"id": held + n, "shop": s, "amount": a} for n, (s, a) in enumerate(sales)])
+        count = self.load("sales").scan().to_arrow().num_rows if head_of(self.load("sales")) else 0
+        return self.write("sales", [{"id": count + n, "shop": s, "amount": a} for n, (s, a) in enumerate(sales)])
 
     def step(
         self,
-        one: Derived,
+        derived: Derived,
         *,
         run: str = "run",
         day: str = DAY,
@@ -147,27 +149,27 @@ class Workshop:
         given = dict(parameters or {})
         attempt = Attempt(
             run_id=run,
-            step=f"derive:{one.name}",
+            step=f"derive:{derived.name}",
             runtime_date=day,
             parameters_digest=json.dumps(given, sort_keys=True),
             code_version="1",
         )
         made = DeriveStep(
-            derived=one,
+            derived=derived,
             declarations=self.declarations,
             catalog=self.catalog,
             session=lambda: self.spark_on(self.settings),
             attempt=attempt,
             pin=Pin(run, 1_000_000_000_000),
             parameters=given,
-            part=part_of(one, keys),
-            inform=self.told.append,
+            part=part_of(derived, keys),
+            inform=self.messages.append,
         )
         return replace(made, **more)
 
-    def run(self, one: Derived, **more: Any) -> DeriveReport:
+    def run(self, derived: Derived, **more: Any) -> DeriveReport:
         """One run of a step."""
-        return derive(self.step(one, **more))
+        return derive(self.step(derived, **more))
 
     def load(self, short: str) -> IcebergTable:
         """A table afresh."""
@@ -179,11 +181,11 @@ class Workshop:
 
     def rows(self, short: str, *columns: str) -> list[tuple[Any, ...]]:
         """Rows of `main`, sorted."""
-        found = self.load(short).scan().to_arrow().to_pylist()
-        names = columns or tuple(name for name in (found[0] if found else {}) if name != "runtime_date")
-        return sorted(tuple(row[name] for name in names) for row in found)
+        rows = self.load(short).scan().to_arrow().to_pylist()
+        names = columns or tuple(name for name in (rows[0] if rows else {}) if name != "runtime_date")
+        return sorted(tuple(row[name] for name in names) for row in rows)
 
-    def said(self, short: str) -> tuple[Seal, DeriveStatement]:
+    def newest_seal(self, short: str) -> tuple[Seal, DeriveStatement]:
         """What the newest seal says."""
         sealed = last_seal(self.load(short))
         assert sealed

@@ -84,13 +84,13 @@ class Landing:
 
     def rows(self, name: str, *columns: str) -> list[dict[str, Any]]:
         """Rows of `main` by partition and offset."""
-        found = (
+        table = (
             self.load(name)
             .scan()
             .to_arrow()
             .sort_by([("_kafka_partition", "ascending"), ("_kafka_offset", "ascending")])
         )
-        return (found.select(columns) if columns else found).to_pylist()
+        return (table.select(columns) if columns else table).to_pylist()
 
     def column(self, name: str, column: str) -> list[Any]:
         """One column of a table by partition and offset."""

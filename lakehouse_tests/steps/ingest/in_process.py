@@ -145,8 +145,8 @@ class InProcess:
     def reprocess(self, wanted: Spans | None = None, reason: str = "") -> tuple[Reprocess, Published]:
         """Take records up again."""
         step, bases = self.step("reprocess"), read_bases(self.catalog, self.tables)
-        found = find_reprocess(step, bases, wanted, reason=reason)
-        return found, reprocess(step, bases, found)
+        reprocessing = find_reprocess(step, bases, wanted, reason=reason)
+        return reprocessing, reprocess(step, bases, reprocessing)
 
     def load(self, name: str) -> IcebergTable:
         """Afresh."""
@@ -154,9 +154,9 @@ class InProcess:
 
     def rows(self, name: str, *columns: str) -> list[dict[str, object]]:
         """Of `main`, by partition and offset."""
-        found = self.load(name).scan().to_arrow()
-        found = found.sort_by([("_kafka_partition", "ascending"), ("_kafka_offset", "ascending")])
-        return (found.select(columns) if columns else found).to_pylist()
+        table = self.load(name).scan().to_arrow()
+        table = table.sort_by([("_kafka_partition", "ascending"), ("_kafka_offset", "ascending")])
+        return (table.select(columns) if columns else table).to_pylist()
 
     def quarantined(self) -> list[tuple[int, int]]:
         """Partition and offset of what is in quarantine."""

@@ -12,9 +12,9 @@ from lakehouse_tests.steps.ingest.conftest import BY_KIND, THINGS, Landing
 
 
 def main() -> None:
-    told = json.loads(sys.argv[1])
-    settings = settings_of_child(told)
-    stream = Stream(name="things", topic=told["topic"], route=BY_KIND, max_quarantine_share=1.0)
+    arguments = json.loads(sys.argv[1])
+    settings = settings_of_child(arguments)
+    stream = Stream(name="things", topic=arguments["topic"], route=BY_KIND, max_quarantine_share=1.0)
     landing = Landing(
         stream,
         Declarations({}, {}, {}),

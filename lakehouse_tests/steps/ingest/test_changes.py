@@ -133,13 +133,13 @@ def test_every_kind_of_message_is_a_row_of_the_changelog_or_of_the_quarantine_on
         seal = stream.load(name).metadata.current_snapshot()
         assert seal is not None
         assert seal.summary is not None
-        told = seal.summary["lakehouse.changes.operations"]
-        assert msgspec.json.decode(told or "") == {"cdc.things": counted}
+        operations = seal.summary["lakehouse.changes.operations"]
+        assert msgspec.json.decode(operations or "") == {"cdc.things": counted}
 
     assert stream.holds().read == 12
     assert stream.ingest().published is None
     assert len(stream.rows("cdc.things")) == 9
-    assert all(one.equal for one in replay(stream.step(run_id="again"), {0: (0, 12)}))
+    assert all(comparison.equal for comparison in replay(stream.step(run_id="again"), {0: (0, 12)}))
 
 
 def test_two_changelogs_share_a_topic_and_each_gets_its_own(changes: MakeChanges) -> None:

@@ -162,8 +162,8 @@ def test_adopt_shows_first_and_seals_with_yes(stream: Landing, lakehouse: Callab
     assert "goes on at 0:5" in shown.stdout
     assert "1 rows repeat an offset" in shown.stdout
     assert lakehouse("audit", "things").exit_code == 1
-    told = json.loads(lakehouse("adopt", "things", "--from", "rows", "--json").stdout)
-    assert (told["goes_on_at"], told["repeated"], told["done"]) == ({"0": 5}, {"0": 1}, False)
+    report = json.loads(lakehouse("adopt", "things", "--from", "rows", "--json").stdout)
+    assert (report["goes_on_at"], report["repeated"], report["done"]) == ({"0": 5}, {"0": 1}, False)
     done = json.loads(lakehouse("adopt", "things", "--from", "rows", "--yes", "--json").stdout)
     assert (done["done"], done["snapshots"]["raw.things"]) == (True, head(stream))
     stream.send([thing(5)])
@@ -205,13 +205,15 @@ def test_errors_are_one_line_and_exit_code_2(stream: Landing, lakehouse: Callabl
 
 
 def replayed(stream: Landing, start: int, end: int) -> dict[str, ReplayResult]:
-    return {one.table: one for one in replay(stream.step(run_id="again"), {0: (start, end)})}
+    return {comparison.table: comparison for comparison in replay(stream.step(run_id="again"), {0: (start, end)})}
 
 
 def test_a_replay_of_what_was_ingested_is_equal_and_leaves_nothing(stream: Landing) -> None:
     before = {name: stream.load(name).metadata.current_snapshot_id for name in stream.declarations.tables}
-    found = replayed(stream, 1, 5)
-    assert {name: (one.stored, one.replayed, one.equal) for name, one in found.items()} == {
+    comparisons = replayed(stream, 1, 5)
+    assert {
+        name: (comparison.stored, comparison.replayed, comparison.equal) for name, comparison in comparisons.items()
+    } == {
         "raw.things": (3, 3, True),
         "quarantine.things": (1, 1, True),
     }
@@ -219,7 +221,7 @@ def test_a_replay_of_what_was_ingested_is_equal_and_leaves_nothing(stream: Landi
         table = stream.load(name)
         assert (table.metadata.current_snapshot_id, list(table.metadata.refs)) == (snapshot, ["main"])
     kept = replay(stream.step(), {0: (0, 2)}, keep=True)
-    assert all(one.equal for one in kept)
+    assert all(comparison.equal for comparison in kept)
     assert len(stream.load("raw.things").metadata.refs) == 2
 
 
@@ -234,10 +236,10 @@ def test_a_replay_names_rows_that_are_missing_extra_or_different(stream: Landing
     step = stream.step(run_id="adopting")
     bases = read_bases(stream.catalog, step.tables)
     adopt(step, bases, find_adoption(step, bases, GoOnFrom.ROWS))
-    found = replayed(stream, 0, 5)["raw.things"]
-    assert found.missing == [(0, 1)]
-    assert found.extra == [(0, 3), (0, 4)]
-    assert found.different[0, 2] == ["text"]
+    comparison = replayed(stream, 0, 5)["raw.things"]
+    assert comparison.missing == [(0, 1)]
+    assert comparison.extra == [(0, 3), (0, 4)]
+    assert comparison.different[0, 2] == ["text"]
 
 
 def test_replay_by_command_tells_by_its_exit_code(
@@ -253,7 +255,7 @@ def test_replay_by_command_tells_by_its_exit_code(
     assert "partition 0 is named twice" in equal.stderr
     equal = lakehouse("replay", "things", "--range", "0:0:5", "--json")
     assert equal.exit_code == 0, equal.output
-    assert [one["equal"] for one in json.loads(equal.stdout)["tables"]] == [True, True]
+    assert [comparison["equal"] for comparison in json.loads(equal.stdout)["tables"]] == [True, True]
     declaration().write_text(
         DECLARATION.format(topic=stream.stream.topic).replace("id: LongType", "id: LongType = pa.Field(ge=2)")
     )
@@ -272,6 +274,8 @@ def test_a_replay_with_another_declaration_shows_what_it_would_do(landing: MakeL
     stream.send([thing(1, kind="a"), thing(2, kind="b")])
     stream.ingest()
     other = replace(stream.stream, route=type(BY_KIND)("kind", {"a": "raw.b", "b": "raw.a"}))
-    compared = {one.table: one for one in replay(replace(stream, stream=other).step(), {0: (0, 2)})}
+    compared = {
+        comparison.table: comparison for comparison in replay(replace(stream, stream=other).step(), {0: (0, 2)})
+    }
     assert (compared["raw.a"].missing, compared["raw.a"].extra) == ([(0, 1)], [(0, 0)])
     assert (compared["raw.b"].missing, compared["raw.b"].extra) == ([(0, 0)], [(0, 1)])

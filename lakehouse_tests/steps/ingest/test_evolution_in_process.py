@@ -107,15 +107,15 @@ def stream_of(folder: Path, *, avro: bool, **policy: Any) -> InProcess:
 def send(stream: InProcess, *records: tuple[Mapping[str, Any], Mapping[str, Any]]) -> None:
     """Records, each with its schema, arrive."""
     values: list[bytes] = []
-    for schema, one in records:
+    for schema, fields in records:
         if stream.schemas is None:
-            values.append(json.dumps(one).encode())
+            values.append(json.dumps(fields).encode())
             continue
         text = record(*schema.items())
         known = dict(stream.schemas.texts)
         number = next((n for n, texts in known.items() if texts == (text,)), len(known) + 1)
         stream.schemas = RegistrySchemas({**stream.schemas.schemas, number: WriterSchema(text)})
-        values.append(b"\x00" + int(number).to_bytes(4, "big") + encoded(text, dict(one)))
+        values.append(b"\x00" + int(number).to_bytes(4, "big") + encoded(text, dict(fields)))
     stream.ingest({0: [(None, value) for value in values]})
 
 
@@ -161,7 +161,7 @@ def test_one_whose_table_has_stopped_waits_and_the_other_tables_go_on(tmp_path: 
         )
 
     def run(*records: Mapping[str, Any]) -> None:
-        stream.ingest({0: [(None, json.dumps(one).encode()) for one in records]})
+        stream.ingest({0: [(None, json.dumps(record).encode()) for record in records]})
 
     def counts() -> tuple[int, int, int]:
         return len(stream.rows(TABLE)), len(stream.rows("raw.others")), len(stream.quarantined())

@@ -78,8 +78,8 @@ def test_a_quiet_topic_whose_last_records_were_all_refused_stops_in_the_twentiet
         previous = through_a_seal(judge(STREAM, *broken_run(offset, previous)))
     assert previous is not None
     assert previous.refused_last == {0: LAST_RECORDS - 1}
-    told = refused(STREAM, *broken_run(LAST_RECORDS - 1, previous))
-    assert "the last 20 of partition 0 are not acceptable" in told
+    message = refused(STREAM, *broken_run(LAST_RECORDS - 1, previous))
+    assert "the last 20 of partition 0 are not acceptable" in message
     again = landed(3, 2, Stretch(LAST_RECORDS - 1, LAST_RECORDS + 1, 3, judged=3, refused=1))
     healed = judge(STREAM, again, planned(LAST_RECORDS - 1, LAST_RECORDS + 2, previous))
     assert healed is not None

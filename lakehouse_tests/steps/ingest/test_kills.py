@@ -53,7 +53,7 @@ def test_the_run_after_a_killed_one_completes_it(
 
 
 def ingest_and_die(stream: Landing, connect: Settings, folder: Path, point: str) -> None:
-    told = {
+    arguments = {
         "catalog": stream.settings.model_dump(mode="json"),
         "home": str(connect.state.root),
         "platform": connect.platform.model_dump(),
@@ -62,7 +62,7 @@ def ingest_and_die(stream: Landing, connect: Settings, folder: Path, point: str)
     }
     with (folder / "child.log").open("wb") as log:
         child = subprocess.Popen(
-            [sys.executable, "-m", "lakehouse_tests.steps.ingest.killed_ingest", json.dumps(told)],
+            [sys.executable, "-m", "lakehouse_tests.steps.ingest.killed_ingest", json.dumps(arguments)],
             env={**os.environ, "LAKEHOUSE_FAILPOINTS": f"{point}=kill"},
             start_new_session=True,
             stdout=log,

@@ -33,11 +33,11 @@ class Server:
 
     def threads(self) -> int:
         """Threads of the JVM that watch over daemons."""
-        return self._told("Thread.print").count("Idle Worker Monitor")
+        return self._jcmd("Thread.print").count("Idle Worker Monitor")
 
     def objects(self) -> dict[str, tuple[int, int]]:
         """Class -> number and bytes of its objects that are still referred to."""
-        rows = re.findall(r"^ *\d+: +(\d+) +(\d+) +(\S+)", self._told("GC.class_histogram"), re.MULTILINE)
+        rows = re.findall(r"^ *\d+: +(\d+) +(\d+) +(\S+)", self._jcmd("GC.class_histogram"), re.MULTILINE)
         return {name: (int(number), int(size)) for number, size, name in rows}
 
     def heap(self) -> int:
@@ -49,7 +49,7 @@ class Server:
         server = psutil.Process(self.pid)
         return sum(_resident(process) for process in [server, *server.children(recursive=True)])
 
-    def _told(self, command: str) -> str:
+    def _jcmd(self, command: str) -> str:
         return subprocess.run(["jcmd", str(self.pid), command], capture_output=True, text=True, check=True).stdout
 
 

@@ -73,8 +73,8 @@ def test_spark_reads_what_the_workers_wrote_as_pyiceberg_does(landing: MakeLandi
     with stream.spark_on(stream.settings) as spark:
         table = spark.table("lake.raw.things").orderBy("id")
         assert table.where("lines IS NULL AND place IS NULL AND at IS NULL").count() == 5
-        told = table.select("id", "price", "tags", "amounts").collect()
-    assert [(r.id, r.price, r.tags, r.amounts) for r in told] == [
+        rows = table.select("id", "price", "tags", "amounts").collect()
+    assert [(r.id, r.price, r.tags, r.amounts) for r in rows] == [
         (r["id"], r["price"], r["tags"], dict(r["amounts"])) for r in stream.rows("raw.things")
     ]
 
@@ -143,8 +143,8 @@ def test_too_many_broken_records_publish_nothing_and_the_position_stays(landing:
     stream.send([thing(1), thing(2), thing(3), b"x"])
     assert stream.ingest().counts.quarantined == 1
     stream.send([thing(4), b"x", thing(5) | {"id": "5"}, None])
-    told = r"2 of 4 records .*50\.00%, allowed 25\.00%; not_json: 1, tombstone: 1, wrong_type: 1 \(id: 1\)"
-    with pytest.raises(TooMuchQuarantined, match=told) as refused:
+    pattern = r"2 of 4 records .*50\.00%, allowed 25\.00%; not_json: 1, tombstone: 1, wrong_type: 1 \(id: 1\)"
+    with pytest.raises(TooMuchQuarantined, match=pattern) as refused:
         stream.ingest()
     assert "nothing was published" in str(refused.value)
     assert stream.column("raw.things", "id") == [1, 2, 3]

@@ -198,9 +198,9 @@ def write_by_ourselves(lake: Lake, name: str, data: pa.Table) -> None:
     files = ParquetFiles(WriteTarget.of(table.metadata, table.io.properties), "attempt")
     for batch in data.to_batches(max_chunksize=40):
         files.write(batch)
-    told = files.finish().to_pylist()
+    written = files.finish().to_pylist()
     with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
-        for file in data_files_from_rows(table.metadata, told):
+        for file in data_files_from_rows(table.metadata, written):
             append.append_data_file(file)
 
 
@@ -210,9 +210,9 @@ def files_of(lake: Lake, name: str) -> dict[tuple[Any, ...], DataFile]:
     snapshot = table.current_snapshot()
     assert snapshot is not None
     entries = [entry for m in snapshot.manifests(table.io) for entry in m.fetch_manifest_entry(table.io)]
-    found = {tuple(entry.data_file.partition): entry.data_file for entry in entries}
-    assert len(found) == len(entries)
-    return found
+    by_partition = {tuple(entry.data_file.partition): entry.data_file for entry in entries}
+    assert len(by_partition) == len(entries)
+    return by_partition
 
 
 def metrics(file: DataFile) -> dict[str, Any]:
@@ -231,9 +231,9 @@ def flat(counts: Mapping[int, int] | None) -> dict[int, int]:
     return dict((counts or {}).items())
 
 
-def bounds(found: dict[int, bytes]) -> dict[int, Any]:
+def bounds(encoded: dict[int, bytes]) -> dict[int, Any]:
     values: dict[int, Any] = {}
-    for field_id, value in (found or {}).items():
+    for field_id, value in (encoded or {}).items():
         kind = SCHEMA.find_field(field_id).field_type
         assert isinstance(kind, PrimitiveType)
         # Parquet writes a bound of zero as -0.0 below and 0.0 above, whatever the sign of the zeros in the column.

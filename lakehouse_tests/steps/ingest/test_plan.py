@@ -64,9 +64,9 @@ def test_a_log_that_was_cut_below_the_position_is_refused_and_a_person_can_go_on
 
 
 def test_a_new_partition_starts_at_the_beginning_of_its_log() -> None:
-    found = plan(stored({0: 10}), topic({0: (0, 10), 1: (0, 6)}))
-    assert found.ranges == {1: (0, 6)}
-    assert found.start == {0: 10, 1: 0}
+    planned = plan(stored({0: 10}), topic({0: (0, 10), 1: (0, 6)}))
+    assert planned.ranges == {1: (0, 6)}
+    assert planned.start == {0: 10, 1: 0}
 
 
 def test_what_retention_took_of_a_new_partition_before_anybody_looked_is_a_loss_like_any_other() -> None:
@@ -133,11 +133,11 @@ def given_up(ends: dict[int, int], ranges: dict[int, list[tuple[int, int]]], top
 
 def test_a_run_reads_up_to_what_was_given_up_and_steps_over_it() -> None:
     previous = given_up({0: 10, 1: 0, 2: 5}, {0: [(23, 25)], 2: [(5, 7)], 1: [(90, 95)]})
-    found = plan(previous, topic({0: (0, 100), 1: (0, 50), 2: (0, 40)}))
-    assert found.ranges == {0: (10, 23), 1: (0, 50)}
-    assert found.end == {0: 25, 1: 50, 2: 7}
-    assert found.skipped == {0: (23, 25), 2: (5, 7)}
-    assert (found.offsets, found.lag_after, found.needed) == (63, 75 + 33, True)
+    planned = plan(previous, topic({0: (0, 100), 1: (0, 50), 2: (0, 40)}))
+    assert planned.ranges == {0: (10, 23), 1: (0, 50)}
+    assert planned.end == {0: 25, 1: 50, 2: 7}
+    assert planned.skipped == {0: (23, 25), 2: (5, 7)}
+    assert (planned.offsets, planned.lag_after, planned.needed) == (63, 75 + 33, True)
 
 
 def test_a_run_that_does_not_get_there_steps_over_nothing() -> None:
@@ -154,16 +154,16 @@ def test_what_is_behind_or_in_another_log_or_not_written_yet_is_not_stepped_over
         given_up({0: 10}, {4: [(23, 25)]}),
         given_up({0: 10}, {0: [(30, 35)]}),
     ):
-        found = plan(previous, topic({0: (0, 30)}))
-        assert (found.ranges, found.skipped) == ({0: (10, 30)}, {})
+        planned = plan(previous, topic({0: (0, 30)}))
+        assert (planned.ranges, planned.skipped) == ({0: (10, 30)}, {})
 
 
 def test_new_records_of_a_log_that_was_cut_are_read_where_old_ones_were_given_up() -> None:
     ledger = (AcceptedLoss("i", {0: [(60, 70)]}, "poison", "run", 5),)
     loss = plan_loss("s", replace(stored({0: 100}), losses=ledger), topic({0: (0, 50)}), new_epoch=True)
     assert loss.statement.losses == (replace(ledger[0], past=True),), "it stays on record"
-    found = plan(loss.statement, topic({0: (0, 80)}))
-    assert (found.ranges, found.skipped) == ({0: (50, 80)}, {})
+    planned = plan(loss.statement, topic({0: (0, 80)}))
+    assert (planned.ranges, planned.skipped) == ({0: (50, 80)}, {})
 
 
 def test_the_last_refused_of_another_log_are_none_of_this_one() -> None:

@@ -78,4 +78,4 @@ def test_branches_that_nobody_refused_are_left_alone(events: SimulatedStream) ->
     seal_all(twin, bases, KafkaStatement("c", "events", "t", {}, {0: 9}), {})
     step = stage(events)
     refuse(events, step)
-    assert branches(events) == {one.attempt.branch for one in (twin, killed, other, step)}
+    assert branches(events) == {writer.attempt.branch for writer in (twin, killed, other, step)}

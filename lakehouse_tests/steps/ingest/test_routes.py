@@ -35,10 +35,10 @@ def test_one_publish_changes_all_tables_and_each_carries_the_same_statement(land
     assert report.published is not None
     assert set(report.published.snapshots) == {"raw.a", "raw.b", "quarantine.things"}
     sealed = {name: last_seal(stream.load(name)) for name in stream.declarations.tables}
-    statements = [KafkaStatement.from_keys(found.seal.statement) for found in sealed.values() if found]
+    statements = [KafkaStatement.from_keys(newest.seal.statement) for newest in sealed.values() if newest]
     assert len(statements) == 3
     assert statements[0] == statements[1] == statements[2]
-    assert {name: found.snapshot_id for name, found in sealed.items() if found} == report.published.snapshots
+    assert {name: newest.snapshot_id for name, newest in sealed.items() if newest} == report.published.snapshots
     assert all(list(stream.load(name).metadata.refs) == ["main"] for name in sealed)
 
 

@@ -63,8 +63,8 @@ def test_records_of_several_topics_are_taken_up_again(stream: SeveralTopics) -> 
     stream.run({"a": [b"{", b'{"id": 1}'], "b": [b'{"id": 2}', b'{"id": -1, "more": {}}']})
     table = stream.load("quarantine.things")
     assert table.scan().to_arrow().num_rows == 1
-    found = stream.find()
-    assert (dict(found.refused), found.count) == ({"not_json": 1}, 0)
+    reprocessing = stream.find()
+    assert (dict(reprocessing.refused), reprocessing.count) == ({"not_json": 1}, 0)
     # As if the decoder had been corrected: what is at this place is acceptable now.
     assert stream.find({0: [(0, 1)]}).refused == {"not_json": 1}
 

@@ -19,14 +19,14 @@ from lakehouse_tests.steps.maintenance.rewriting import Events, declared_events
 
 def compact_and_die(catalog: CatalogSettings, connect: Settings, log: Path, point: str) -> int:
     """Start it, let it be killed at a failpoint, and return its exit code."""
-    told = {
+    arguments = {
         "catalog": catalog.model_dump(mode="json"),
         "home": str(connect.state.root),
         "platform": connect.platform.model_dump(),
     }
     with log.open("wb") as out:
         child = subprocess.run(
-            [sys.executable, "-m", "lakehouse_tests.steps.maintenance.compact_child", json.dumps(told)],
+            [sys.executable, "-m", "lakehouse_tests.steps.maintenance.compact_child", json.dumps(arguments)],
             env={**os.environ, "LAKEHOUSE_FAILPOINTS": f"{point}=kill"},
             start_new_session=True,
             stdout=out,

@@ -12,7 +12,7 @@ from lakehouse_tests.mechanisms.page import WIDTH
 from lakehouse_tests.steps.maintenance.states import DAY, HOUR, MIB, NOW, decided, line, part, state
 
 
-def _told(measured: MeasuredState, policy: Maintenance | None = None) -> str:
+def _explained(measured: MeasuredState, policy: Maintenance | None = None) -> str:
     return "\n".join(map(_folded, in_words(Surveyed(AUDIT_LOG, measured, decided(measured, policy)))))
 
 
@@ -27,13 +27,13 @@ def neglected() -> str:
     """Two thousand small files in four days, six hundred commits, and nobody has ever looked after them."""
     days = [part(f"day=2013-05-{n:02}", files=500, size=MIB // 4, last_change=NOW - n * HOUR) for n in range(1, 5)]
     history = line(600, every=timedelta(minutes=20))
-    return _told(_manifests(state(*days, history=history, updated_at=NOW - HOUR), 600))
+    return _explained(_manifests(state(*days, history=history, updated_at=NOW - HOUR), 600))
 
 
 def healthy() -> str:
     """Ten files of the right size."""
     days = [part(f"day=2013-05-{n:02}", files=1, size=110 * MIB, last_change=NOW - n * DAY) for n in range(1, 11)]
-    return _told(state(*days, history=line(12)))
+    return _explained(state(*days, history=line(12)))
 
 
 def held_up() -> str:
@@ -58,7 +58,7 @@ def held_up() -> str:
         holders=(lagging,),
         traits=Traits(followed_by=("mirror.things",)),
     )
-    return _told(measured)
+    return _explained(measured)
 
 
 def _manifests(measured: MeasuredState, count: int) -> MeasuredState:

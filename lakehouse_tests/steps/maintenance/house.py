@@ -101,9 +101,9 @@ class House:
     @property
     def head(self) -> int:
         """Where `main` of the changelog is."""
-        at = head_of(self.log)
-        assert at is not None
-        return at
+        head = head_of(self.log)
+        assert head is not None
+        return head
 
     @property
     def line(self) -> list[int]:
@@ -132,9 +132,9 @@ class House:
         step = ReleaseStep(self.declarations.releases[GROUP], self.catalog, attempt, lambda *_: (), [], frozenset())
         return release(step).id
 
-    def _lease(self, owner: str, at: int, until: datetime | None) -> Lease:
+    def _lease(self, owner: str, snapshot_id: int, until: datetime | None) -> Lease:
         log = self.log
-        return Lease(log.name(), str(log.metadata.table_uuid), owner, at, until, "it reads on here")
+        return Lease(log.name(), str(log.metadata.table_uuid), owner, snapshot_id, until, "it reads on here")
 
     def _step(
         self, kind: str, names: list[str], keys: dict[str, str], read: dict[str, int], lease: Lease | None
@@ -177,7 +177,7 @@ def work_on(
     *,
     allow: bool = True,
     longest_run: timedelta = timedelta(0),
-    told: list[str] | None = None,
+    messages: list[str] | None = None,
     session: Callable[[], AbstractContextManager[SparkSession]] | None = None,
 ) -> MaintenanceWork:
     """What an operation on a table is given; without a session, none may be asked for."""
@@ -193,7 +193,7 @@ def work_on(
         session=session or _no_session,
         allow=allow,
         longest_run=longest_run,
-        inform=(told if told is not None else []).append,
+        inform=(messages if messages is not None else []).append,
     )
 
 

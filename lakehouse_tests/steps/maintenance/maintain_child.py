@@ -54,7 +54,7 @@ def looked_after(seen: Seen, spark_on: SparkOn, only: Operation, run_id: str) ->
 
 def maintain_and_die(catalog: CatalogSettings, connect: Settings, log: Path, only: Operation, point: str) -> int:
     """Start it, let it be killed at a failpoint, and return its exit code."""
-    told = {
+    arguments = {
         "catalog": catalog.model_dump(mode="json"),
         "home": str(connect.state.root),
         "platform": connect.platform.model_dump(),
@@ -62,7 +62,7 @@ def maintain_and_die(catalog: CatalogSettings, connect: Settings, log: Path, onl
     }
     with log.open("wb") as out:
         child = subprocess.run(
-            [sys.executable, "-m", "lakehouse_tests.steps.maintenance.maintain_child", json.dumps(told)],
+            [sys.executable, "-m", "lakehouse_tests.steps.maintenance.maintain_child", json.dumps(arguments)],
             env={**os.environ, "LAKEHOUSE_FAILPOINTS": f"{point}=kill"},
             start_new_session=True,
             stdout=out,
@@ -74,15 +74,15 @@ def maintain_and_die(catalog: CatalogSettings, connect: Settings, log: Path, onl
 
 
 def main() -> None:
-    told = json.loads(sys.argv[1])
-    settings = settings_of_child(told)
+    arguments = json.loads(sys.argv[1])
+    settings = settings_of_child(arguments)
 
     def spark_on(_: CatalogSettings) -> AbstractContextManager[SparkSession]:
         return spark_session(settings, app_name="child")
 
     lake = Lake(settings.catalog, open_catalog(settings.catalog), "upkeep", None)
     seen = Seen.declare(lake, spark_on, EVERYTHING)
-    report = looked_after(seen, spark_on, Operation(told["only"]), "killed")
+    report = looked_after(seen, spark_on, Operation(arguments["only"]), "killed")
     print([(outcome.action.operation.value, outcome.result, outcome.message) for outcome in report.outcomes])
 
 

@@ -71,7 +71,7 @@ class Events:
     lake: Lake
     spark_on: SparkOn
     declared: Table
-    told: list[str] = field(default_factory=list[str])
+    messages: list[str] = field(default_factory=list[str])
 
     @classmethod
     def create(
@@ -140,8 +140,8 @@ class Events:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """What a reader sees, by PyIceberg."""
-        found = self.table.scan().to_arrow().sort_by("id").to_pylist()
-        return [tuple(dict(v) if n == "more" else v for n, v in row.items()) for row in found]
+        rows = self.table.scan().to_arrow().sort_by("id").to_pylist()
+        return [tuple(dict(v) if n == "more" else v for n, v in row.items()) for row in rows]
 
     def entries(self) -> list[ManifestEntry]:
         """Live files."""
@@ -150,9 +150,9 @@ class Events:
     def partitions(self) -> dict[str, Partition]:
         """By name."""
         table = self.table
-        found = [e.data_file for e in self.entries()]
-        named = [partition_named(table, self.declared, f.spec_id, [*f.partition]) for f in found]
-        return {one.name: one for one in named}
+        files = [e.data_file for e in self.entries()]
+        named = [partition_named(table, self.declared, f.spec_id, [*f.partition]) for f in files]
+        return {partition.name: partition for partition in named}
 
     def work(
         self, session: Callable[[], AbstractContextManager[SparkSession]] | None = None, **more: Any
@@ -171,7 +171,7 @@ class Events:
                 policy=self.declared.maintenance,
                 attempt=Attempt(run_id="upkeep", step=f"maintain:{NAME}"),
                 session=session or (lambda: self.spark_on(self.lake.settings)),
-                inform=self.told.append,
+                inform=self.messages.append,
             ),
             **more,
         )

@@ -77,19 +77,21 @@ class Seen:
         publish(self.lake.catalog, [seal_branch(self.lake.catalog, base, attempt, seal)])
 
     def frame(self, spark: SparkSession, rows: tuple[Row, ...]) -> DataFrame:
-        told = [(number, day, version, {"said": said}) for number, day, version, said in rows]
-        return spark.createDataFrame(told, "id long not null, day date not null, version long, tags map<string,string>")
+        tagged_rows = [(number, day, version, {"said": text}) for number, day, version, text in rows]
+        return spark.createDataFrame(
+            tagged_rows, "id long not null, day date not null, version long, tags map<string,string>"
+        )
 
     def rows(self) -> list[Row]:
-        found = self.table.scan().to_arrow().to_pylist()
-        rows = [(row["id"], row["day"], row["version"], dict(row["tags"])["said"]) for row in found]
+        records = self.table.scan().to_arrow().to_pylist()
+        rows = [(row["id"], row["day"], row["version"], dict(row["tags"])["said"]) for row in records]
         return sorted(rows, key=lambda row: (row[0], row[1], row[2] or 0, row[3]))
 
     def files(self) -> dict[date, set[str]]:
-        found: dict[date, set[str]] = {day: set() for day in DAYS}
+        paths: dict[date, set[str]] = {day: set() for day in DAYS}
         for task in self.table.scan().plan_files():
-            found[DAYS[task.file.partition[0] - 15706]].add(task.file.file_path)
-        return found
+            paths[DAYS[task.file.partition[0] - 15706]].add(task.file.file_path)
+        return paths
 
     def action(self, *days: date) -> Action:
         """On partitions; on all of them if none is named."""

@@ -122,8 +122,8 @@ class Source:
             return [self._record("quarantine.things", self.changes, b"{", key)]
         name = None if key in self.rows and self._dice.random() < 1 / _DELETED_EACH else f"v{self._position}"
         operation = "d" if name is None else "u" if key in self.rows else "c"
-        told = {"__op": operation, "__source_lsn": self._position, "__source_ts_ms": time.time_ns() // 1_000_000}
-        change = self._record(LOG, self.changes, json.dumps({"id": key, "name": name, **told}).encode(), key)
+        fields = {"__op": operation, "__source_lsn": self._position, "__source_ts_ms": time.time_ns() // 1_000_000}
+        change = self._record(LOG, self.changes, json.dumps({"id": key, "name": name, **fields}).encode(), key)
         if name is not None:
             self.rows[key] = name
             return [change]

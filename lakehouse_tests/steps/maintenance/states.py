@@ -53,27 +53,27 @@ def line(count: int, *, every: timedelta = HOUR, oldest_parent: int | None = Non
     """A history of so many snapshots, each with a seal; the newest is now."""
     return tuple(
         SnapshotState(
-            snapshot_id=at,
-            parent_id=at - 1 if at > 1 else oldest_parent,
-            timestamp=NOW - every * (count - at),
+            snapshot_id=number,
+            parent_id=number - 1 if number > 1 else oldest_parent,
+            timestamp=NOW - every * (count - number),
             operation="append",
             kind="ingest",
-            attempt=f"a{at}",
+            attempt=f"a{number}",
         )
-        for at in range(1, count + 1)
+        for number in range(1, count + 1)
     )
 
 
 def state(*partitions: PartitionState, **more: Any) -> MeasuredState:
     """A table of these partitions; healthy but for them."""
-    files = sum(one.files for one in partitions)
+    files = sum(partition.files for partition in partitions)
     totals = Totals(
         files=files,
-        bytes=sum(one.bytes + one.delete_bytes for one in partitions),
-        records=sum(one.records for one in partitions),
-        delete_files=sum(one.delete_files for one in partitions),
-        position_deletes=sum(one.position_deletes for one in partitions),
-        equality_deletes=sum(one.equality_deletes for one in partitions),
+        bytes=sum(partition.bytes + partition.delete_bytes for partition in partitions),
+        records=sum(partition.records for partition in partitions),
+        delete_files=sum(partition.delete_files for partition in partitions),
+        position_deletes=sum(partition.position_deletes for partition in partitions),
+        equality_deletes=sum(partition.equality_deletes for partition in partitions),
         snapshots=len(more.get("history", ())),
         manifests=3 if partitions else None,
         manifest_bytes=30_000 if partitions else 0,
@@ -109,10 +109,10 @@ def operations(plan: MaintenancePlan) -> list[str]:
 
 def whys(plan: MaintenancePlan) -> dict[str, list[str]]:
     """Operation → why it was withheld."""
-    found: dict[str, list[str]] = {}
-    for one in plan.withheld:
-        found.setdefault(one.action.operation.value, []).append(one.why)
-    return found
+    reasons: dict[str, list[str]] = {}
+    for withheld in plan.withheld:
+        reasons.setdefault(withheld.action.operation.value, []).append(withheld.why)
+    return reasons
 
 
 _COUNTS = st.integers(0, 300)
@@ -156,7 +156,7 @@ def partition_states(draw: st.DrawFn) -> PartitionState:
 @st.composite
 def states(draw: st.DrawFn) -> MeasuredState:
     """Any state: as PyIceberg could have measured it, or as it could not."""
-    partitions = draw(st.lists(partition_states(), max_size=6, unique_by=lambda one: one.partition.key))
+    partitions = draw(st.lists(partition_states(), max_size=6, unique_by=lambda state: state.partition.key))
     history = line(draw(st.integers(0, 120)), every=timedelta(minutes=draw(st.integers(0, 500))))
     ids = st.integers(0, max(len(history), 1))
     refs = draw(
@@ -184,13 +184,13 @@ def states(draw: st.DrawFn) -> MeasuredState:
                 until=st.none() | st.integers(-9000, 9000).map(lambda m: NOW + timedelta(minutes=m)),
             ),
             max_size=4,
-            unique_by=lambda one: (one.kind, one.owner, one.snapshot_id),
+            unique_by=lambda holder: (holder.kind, holder.owner, holder.snapshot_id),
         )
     )
     totals = Totals(
-        files=sum(one.files for one in partitions),
-        bytes=sum(one.bytes for one in partitions),
-        records=sum(one.records for one in partitions),
+        files=sum(state.files for state in partitions),
+        bytes=sum(state.bytes for state in partitions),
+        records=sum(state.records for state in partitions),
         delete_files=draw(_COUNTS),
         snapshots=len(history),
         manifests=draw(st.none() | _COUNTS),

@@ -50,7 +50,7 @@ class Kept:
     @property
     def snapshots(self) -> list[int]:
         """All of them, oldest first."""
-        return [one.snapshot_id for one in self.lake.load(self.name).metadata.snapshots]
+        return [snapshot.snapshot_id for snapshot in self.lake.load(self.name).metadata.snapshots]
 
     def grow(self, times: int) -> None:
         """Commits of a writer."""
@@ -62,9 +62,9 @@ class Kept:
         now, catalog = datetime.now(UTC), self.lake.catalog
         memory = History.read(catalog, now)
         survey = TableSurvey(catalog=catalog, declarations=self.declarations, memory=memory, budget=Budget(), now=now)
-        found = survey.look(self.declarations.tables[self.name])
-        assert found is not None
-        return found
+        surveyed = survey.look(self.declarations.tables[self.name])
+        assert surveyed is not None
+        return surveyed
 
     def shown(self) -> str:
         """A plan that somebody was shown."""
@@ -145,24 +145,24 @@ def test_a_table_that_was_declared_otherwise_since_was_not_shown(kept: Kept) -> 
 
 def test_an_approval_ends_after_a_day(kept: Kept) -> None:
     digest = kept.shown()
-    found, memory = kept.look(), History.read(kept.lake.catalog, datetime.now(UTC))
-    [action] = found.plan.actions
-    assert not approving.approval([digest], memory, found, action).refusal
-    later = replace(found, state=replace(found.state, measured_at=found.state.measured_at + timedelta(days=1)))
+    surveyed, memory = kept.look(), History.read(kept.lake.catalog, datetime.now(UTC))
+    [action] = surveyed.plan.actions
+    assert not approving.approval([digest], memory, surveyed, action).refusal
+    later = replace(surveyed, state=replace(surveyed.state, measured_at=surveyed.state.measured_at + timedelta(days=1)))
     assert "more than 1 day" in approving.approval([digest], memory, later, action).refusal
 
 
 @pytest.mark.parametrize(("due", "done"), [(["x", "y"], ["x"]), (["y"], None)])
 def test_only_partitions_that_were_shown(kept: Kept, due: Sequence[str], done: Sequence[str] | None) -> None:
-    found = kept.look()
+    surveyed = kept.look()
 
     def removes(*keys: str) -> Action:
-        return Action(operation=Operation.DEDUPLICATE, partitions=tuple(Partition(key=one, name=one) for one in keys))
+        return Action(operation=Operation.DEDUPLICATE, partitions=tuple(Partition(key=key, name=key) for key in keys))
 
     digest = approving.show(
-        kept.lake.catalog, replace(found, plan=replace(found.plan, actions=(removes("x"),))), writer="a person"
+        kept.lake.catalog, replace(surveyed, plan=replace(surveyed.plan, actions=(removes("x"),))), writer="a person"
     )
     memory = History.read(kept.lake.catalog, datetime.now(UTC))
-    allowed = approving.approval([digest], memory, found, removes(*due))
-    assert [one.key for one in allowed.action.partitions] == list(done or due)
+    allowed = approving.approval([digest], memory, surveyed, removes(*due))
+    assert [partition.key for partition in allowed.action.partitions] == list(done or due)
     assert ("what is due now are other partitions" in allowed.refusal) == (done is None)

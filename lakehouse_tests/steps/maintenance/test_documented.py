@@ -28,30 +28,30 @@ def section(name: str) -> str:
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
 def test_every_field_is_there_with_its_default(part: type[Any]) -> None:
-    said = section(part.__name__)
-    for one in fields(part):
-        if one.default is not MISSING:
-            default = shown(one.default)
+    text = section(part.__name__)
+    for declared in fields(part):
+        if declared.default is not MISSING:
+            default = shown(declared.default)
         else:
-            default = shown(one.default_factory()) if one.default_factory is not MISSING else "to be given"
-        assert f"| `{one.name}` | {default} |" in said
+            default = shown(declared.default_factory()) if declared.default_factory is not MISSING else "to be given"
+        assert f"| `{declared.name}` | {default} |" in text
 
 
 def test_every_setting_is_there_with_its_default() -> None:
-    said = section("maintenance` in `conf/lakehouse.yaml")
-    for name, one in MaintenanceSettings.model_fields.items():
-        assert f"| `{name}` | {shown(int(one.default))} |" in said
+    text = section("maintenance` in `conf/lakehouse.yaml")
+    for name, field in MaintenanceSettings.model_fields.items():
+        assert f"| `{name}` | {shown(int(field.default))} |" in text
 
 
 def test_every_property_operation_and_trap_is_named() -> None:
-    said = DOCS.read_text()
+    page = DOCS.read_text()
     for name in maintenance_properties(Maintenance()):
-        assert f"`{name}`" in said
+        assert f"`{name}`" in page
     for operation in Operation:
-        assert f"`{operation}`" in said
+        assert f"`{operation}`" in page
     for trap in vars(preconditions).values():
         if isinstance(trap, type) and issubclass(trap, preconditions.Trap) and trap is not preconditions.Trap:
-            assert f"`{trap.__name__}`" in said
+            assert f"`{trap.__name__}`" in page
 
 
 def test_the_declaration_that_is_shown_is_one() -> None:

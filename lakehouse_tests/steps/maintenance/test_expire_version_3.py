@@ -31,16 +31,16 @@ def _names(events: Events, *suffixes: str) -> set[str]:
 
 def _reachable(events: Events) -> set[str]:
     """From every snapshot that is left, by plain PyIceberg."""
-    table, found = events.table, set[str]()
+    table, paths = events.table, set[str]()
     for snapshot in table.metadata.snapshots:
         for manifest in snapshot.manifests(table.io):
-            found |= {entry.data_file.file_path.rpartition("/")[2] for entry in manifest.fetch_manifest_entry(table.io)}
-    return found
+            paths |= {entry.data_file.file_path.rpartition("/")[2] for entry in manifest.fetch_manifest_entry(table.io)}
+    return paths
 
 
-def _told(spark: SparkSession) -> list[tuple[int, ...]]:
-    found = spark.sql(f"SELECT id, _row_id, _last_updated_sequence_number FROM lake.{NAME} ORDER BY id")
-    return [tuple(row) for row in found.collect()]
+def _rows(spark: SparkSession) -> list[tuple[int, ...]]:
+    rows = spark.sql(f"SELECT id, _row_id, _last_updated_sequence_number FROM lake.{NAME} ORDER BY id")
+    return [tuple(row) for row in rows.collect()]
 
 
 def _live_vectors(events: Events) -> set[str]:
@@ -65,7 +65,7 @@ def test_delete_vectors_and_row_ids(sql_lake: Lake, spark_on: SparkOn) -> None:
         write3(events, spark, (), delete="id IN (0, 5)")
         (shared,) = _names(events, ".puffin")  # vectors of two data files in one file
         write3(events, spark, (), delete="id = 2")  # one of the two is not needed any more
-        before, head = _told(spark), head_of(events.table)
+        before, head = _rows(spark), head_of(events.table)
         spark.sql(f"ALTER TABLE lake.{NAME} REPLACE BRANCH main WITH SNAPSHOT RETENTION 90 SNAPSHOTS 9 DAYS")
         (kept,) = _expire(events).selection.blocked
         assert kept.reason == "its own retention keeps 90 snapshots and those of 9 days"
@@ -78,12 +78,12 @@ def test_delete_vectors_and_row_ids(sql_lake: Lake, spark_on: SparkOn) -> None:
         write3(events, spark, (), delete="id = 7")  # nor is the other
         _expire(events, now=soon)
         assert shared not in _names(events, ".puffin") == _live_vectors(events)
-        assert _told(spark) == [row for row in before if row[0] != 7]
+        assert _rows(spark) == [row for row in before if row[0] != 7]
 
         assert events.compact().result == "done"
         write3(events, spark, range(12, 14))
         assert _expire(events, now=soon).files > 0
         assert _names(events, ".puffin") == set()
         assert _names(events, ".puffin", ".parquet") == _reachable(events)
-        assert [row[0] for row in _told(spark)] == [1, 3, 4, 6, *range(8, 14)]
-        assert _told(spark)[:-2] == [row for row in before if row[0] != 7]
+        assert [row[0] for row in _rows(spark)] == [1, 3, 4, 6, *range(8, 14)]
+        assert _rows(spark)[:-2] == [row for row in before if row[0] != 7]

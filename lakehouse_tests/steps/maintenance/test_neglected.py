@@ -20,12 +20,12 @@ def test_small_files_and_old_snapshots_go_until_nothing_is_due(sql_lake: Lake, s
         def session() -> nullcontext[SparkSession]:
             return nullcontext(spark)
 
-        found = look_after(catalog, session, files=120, commits=40)
-    assert (found.before.files, found.after.files) == (120 + 9, 1 + 9)
-    assert found.after.snapshots < 50 < found.before.snapshots
-    told = {one.operation: one for one in found.operations}
-    assert told["rewrite"].removed == 120 + 9 - 1
-    assert told["expire"].removed > 0
-    assert any(reason.startswith("rewrite: ") for reason in found.nothing_because)
-    assert any(reason.startswith("expire: ") for reason in found.nothing_because)
+        report = look_after(catalog, session, files=120, commits=40)
+    assert (report.before.files, report.after.files) == (120 + 9, 1 + 9)
+    assert report.after.snapshots < 50 < report.before.snapshots
+    by_operation = {operation.operation: operation for operation in report.operations}
+    assert by_operation["rewrite"].removed == 120 + 9 - 1
+    assert by_operation["expire"].removed > 0
+    assert any(reason.startswith("rewrite: ") for reason in report.nothing_because)
+    assert any(reason.startswith("expire: ") for reason in report.nothing_because)
     assert catalog.load_table(tuple(NAME.split("."))).scan().to_arrow().num_rows == 100 * (120 + 9 + 9)

@@ -132,7 +132,7 @@ def test_the_other_partitions_are_rewritten_and_deduplicated() -> None:
     for policy, operation in ((Maintenance(), "rewrite"), (DEDUPLICATES, "deduplicate")):
         plan = decided(state(odd, usual), policy)
         assert operations(plan) == [operation]
-        assert [one.name for one in plan.actions[0].partitions] == ["part=2013-01-01"]
+        assert [partition.name for partition in plan.actions[0].partitions] == ["part=2013-01-01"]
         assert whys(plan)[operation] == ["refused"]
 
 

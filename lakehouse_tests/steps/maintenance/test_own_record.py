@@ -52,8 +52,8 @@ def live(upkeep: Upkeep, rounds: int) -> list[tuple[str, str]]:
     cursor, quiet = None, 0
     for _ in range(rounds):
         complete_log(upkeep.lake, upkeep.instance, writer="sensor")
-        found = upkeep.tick(cursor)
-        cursor, requests = found.cursor, found.run_requests or []
+        sensor_result = upkeep.tick(cursor)
+        cursor, requests = sensor_result.cursor, sensor_result.run_requests or []
         for request in requests:
             name, operations = request.tags["lakehouse/maintenance"], request.tags["lakehouse/operations"]
             result = upkeep.run(dict(request.tags), name)

@@ -93,9 +93,9 @@ def test_a_mirror_goes_on_from_the_right_place(sql_lake: Lake, spark_on: SparkOn
     assert read in _line(things.load(log))
     assert can_plan(sql_lake.catalog, declarations, log) == ()
 
-    said = things.run().statement
-    assert said is not None
-    assert (said.start, said.changes) == (read, 10)
+    statement = things.run().statement
+    assert statement is not None
+    assert (statement.start, statement.changes) == (read, 10)
     expected = _newest(commits // 2)
     assert {key: row[0] for key, row in things.rows("name").items()} == expected
     last = expire(sql_lake.catalog, declarations, log, SMALLEST)
@@ -180,4 +180,4 @@ def _files(stream: Landing, offset: int, attempt: Attempt) -> list[DataFile]:
 
 
 def _sealed(table: IcebergTable) -> Mapping[str, str]:
-    return next(said for s in ancestry(table, head_of(table)) if "lakehouse.seal" in (said := summary_of(s)))
+    return next(summary for s in ancestry(table, head_of(table)) if "lakehouse.seal" in (summary := summary_of(s)))

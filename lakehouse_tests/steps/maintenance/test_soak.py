@@ -36,7 +36,7 @@ from lakehouse_tests.steps.maintenance.worker import Worker, work
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 _PATIENCE, _MOST_ROUNDS = 300, 12
-Told = tuple[str, Operation, str]
+OutcomeKey = tuple[str, Operation, str]
 Wanted = Sequence[tuple[str, Operation]]
 
 
@@ -45,14 +45,14 @@ class Soak:
     """The tables, what is sent to them, and what maintenance did.
 
     Attributes:
-        told: table, operation and result of everything that maintenance did.
+        outcomes: table, operation and result of everything that maintenance did.
         why_not: table and reason in one word → how many times a rewrite was withheld.
         warned: by the ingest's own compaction.
     """
 
     lake: Lake
     source: Source
-    told: Counter[Told] = field(default_factory=Counter[Told])
+    outcomes: Counter[OutcomeKey] = field(default_factory=Counter[OutcomeKey])
     why_not: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     warned: list[str] = field(default_factory=list[str])
 
@@ -82,8 +82,8 @@ class Soak:
         for name in declared.tables:
             policy = self.lake.declarations.tables[name].maintenance
             if policy.rewrite is not None and policy.rewrite.every_commits is not None:
-                found = work_on(catalog, self.lake.declarations, name, policy, session=self.session)
-                own = replace(found, attempt=replace(attempt.again(), step=f"maintain:{name}"))
+                maintenance_work = work_on(catalog, self.lake.declarations, name, policy, session=self.session)
+                own = replace(maintenance_work, attempt=replace(attempt.again(), step=f"maintain:{name}"))
                 every = policy.rewrite.every_commits
                 self._tell(name, compact_after(name, lambda own=own: own, every, warn=self.warned.append))
         return report
@@ -117,36 +117,38 @@ class Soak:
             self._tell(name, outcome)
         if report.surveyed is None:
             return False
-        withheld = [one.why for one in report.surveyed.plan.withheld if one.action.operation is Operation.REWRITE]
+        withheld = [entry.why for entry in report.surveyed.plan.withheld if entry.action.operation is Operation.REWRITE]
         self.why_not.update((name, why) for why in withheld)
         return not report.surveyed.plan.nothing
 
     def has_done(self, wanted: Wanted) -> bool:
         """Whether maintenance has done each of these at least once."""
-        return all(self.told[name, operation, "done"] for name, operation in wanted)
+        return all(self.outcomes[name, operation, "done"] for name, operation in wanted)
 
     @property
     def seen(self) -> list[str]:
         """What maintenance did, and did not, for people."""
-        done = [f"{name} {operation}: {result} {times} times" for (name, operation, result), times in self.told.items()]
+        done = [
+            f"{name} {operation}: {result} {times} times" for (name, operation, result), times in self.outcomes.items()
+        ]
         withheld = [f"{name} rewrite: withheld as {why} {times} times" for (name, why), times in self.why_not.items()]
         return sorted([*done, *withheld]) + self.warned
 
     def _tell(self, name: str, outcome: ActionOutcome | None) -> None:
         if outcome is not None:
-            self.told[name, outcome.action.operation, outcome.result] += 1
+            self.outcomes[name, outcome.action.operation, outcome.result] += 1
 
     def require_whole(self, conf: Path) -> None:
         """All that was sent is there, once; the command says so, and so does a count of our own."""
-        told = CliRunner().invoke(app, ["--conf", str(conf), "audit", "--json", "--scan", "--full"])
-        assert told.exit_code == 0, told.output
-        proven = json.loads(told.output)
+        result = CliRunner().invoke(app, ["--conf", str(conf), "audit", "--json", "--scan", "--full"])
+        assert result.exit_code == 0, result.output
+        proven = json.loads(result.output)
         assert proven["holds"]
         assert [len(proven[kind]) for kind in ("streams", "mirrors")] == [2, 2]
-        assert len([one for one in proven["leases"] if one["holders"]]) == 1
+        assert len([lease for lease in proven["leases"] if lease["holders"]]) == 1
         for name, places in self.source.accepted.items():
-            found = self._column_pairs(name)
-            assert (len(found), set(found)) == (len(places), places), name
+            pairs = self._column_pairs(name)
+            assert (len(pairs), set(pairs)) == (len(places), places), name
         for name in (COPIED, MARKED):
             rows = self.lake.catalog.load_table(tuple(name.split("."))).scan().to_arrow()
             assert rows.num_rows == len(self.source.rows)
@@ -154,8 +156,8 @@ class Soak:
 
     def _column_pairs(self, name: str) -> list[tuple[int, int]]:
         columns = ("_kafka_partition", "_kafka_offset")
-        found = self.lake.catalog.load_table(tuple(name.split("."))).scan(selected_fields=columns).to_arrow()
-        return list(zip(*(found[column].to_pylist() for column in columns), strict=True))
+        rows = self.lake.catalog.load_table(tuple(name.split("."))).scan(selected_fields=columns).to_arrow()
+        return list(zip(*(rows[column].to_pylist() for column in columns), strict=True))
 
 
 @pytest.fixture
@@ -213,5 +215,5 @@ def test_all_at_once(soak: Soak, tmp_path: Path, seconds: int, wanted: Wanted) -
         if not soak.maintain(catalog):
             break
     else:
-        raise AssertionError(f"there is always something to do: {soak.told}")
+        raise AssertionError(f"there is always something to do: {soak.outcomes}")
     soak.require_whole(tmp_path / "conf")

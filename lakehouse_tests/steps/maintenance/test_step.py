@@ -61,17 +61,17 @@ def rows(house: House) -> list[DecisionRow]:
     return list(reversed(History.read(house.catalog, datetime.now(UTC)).rows))
 
 
-def told(house: House) -> list[tuple[str, str, str]]:
-    found = [(row.phase, row.operation, row.result) for row in rows(house)]
-    return sorted(found)
+def recorded_results(house: House) -> list[tuple[str, str, str]]:
+    events = [(row.phase, row.operation, row.result) for row in rows(house)]
+    return sorted(events)
 
 
 def test_a_decision_is_a_row_before_it_is_done_and_what_came_of_it_is_another(house: House) -> None:
     house.grow(6)
     report = maintain(step_of(house, EXPIRES))
-    assert [one.result for one in report.outcomes] == ["done"]
+    assert [outcome.result for outcome in report.outcomes] == ["done"]
     assert len(house.line) < 6
-    assert told(house) == [("decided", "expire", "chosen"), ("finished", "expire", "done")]
+    assert recorded_results(house) == [("decided", "expire", "chosen"), ("finished", "expire", "done")]
     decided, finished = sorted(rows(house), key=lambda row: row.phase)
     assert decided.run_id == "run-1"
     assert decided.reasons
@@ -93,7 +93,7 @@ def test_without_leave_what_deletes_is_only_shown(house: House) -> None:
     house.grow(6)
     before = house.line
     report = maintain(step_of(house, EXPIRES, allow=False))
-    assert [one.result for one in report.outcomes] == ["dry_run"]
+    assert [outcome.result for outcome in report.outcomes] == ["dry_run"]
     assert "would go" in report.outcomes[0].message
     assert house.line == before
 
@@ -112,7 +112,7 @@ def test_only_what_is_asked_for_is_done(house: House) -> None:
     house.grow(6)
     both = replace(EXPIRES, manifests=Manifests(min_count=2))
     report = maintain(step_of(house, both, only=[Operation.MANIFESTS]))
-    assert [one.action.operation for one in report.outcomes] == ["manifests"]
+    assert [outcome.action.operation for outcome in report.outcomes] == ["manifests"]
     assert len(house.log.metadata.snapshots) >= 6
 
 
@@ -149,7 +149,7 @@ def test_what_goes_wrong_is_written_down_without_values_and_raised(
     house.grow(6)
     monkeypatch.setattr(step, "OPERATIONS", {**OPERATIONS, Operation.EXPIRE: dies})
     report = maintain(step_of(house, EXPIRES))
-    assert told(house)[1] == ("finished", "expire", "failed")
+    assert recorded_results(house)[1] == ("finished", "expire", "failed")
     assert rows(house)[-1].message == "it ended in ValueError"
     with pytest.raises(MaintenanceFailed, match="ended in ValueError"):
         report.require_well()
@@ -161,10 +161,10 @@ def test_what_comes_after_a_failure_waits_for_the_next_run(house: House, monkeyp
     monkeypatch.setattr(step, "OPERATIONS", {**OPERATIONS, Operation.BRANCHES: dies})
     monkeypatch.setattr("lakehouse.steps.maintenance.plan.due_table.LONGEST_RUN", timedelta(0))
     report = maintain(step_of(house, EXPIRES))
-    assert [one.result for one in report.outcomes] == ["failed", "withheld"]
+    assert [outcome.result for outcome in report.outcomes] == ["failed", "withheld"]
     assert "after what went wrong" in report.outcomes[1].message
     memory, uuid = History.read(house.catalog, datetime.now(UTC)), str(house.log.metadata.table_uuid)
-    assert [memory.failures(uuid, one) for one in (Operation.BRANCHES, Operation.EXPIRE)] == [1, 0]
+    assert [memory.failures(uuid, operation) for operation in (Operation.BRANCHES, Operation.EXPIRE)] == [1, 0]
 
 
 def test_it_is_looked_at_again_when_its_turn_has_come(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ def test_a_row_that_a_dead_run_left_is_completed_and_its_branch_taken_back(
     report = maintain(step_of(house, EXPIRES, "next"))
     assert report.completed == 1
     assert dead.branch not in house.log.metadata.refs
-    assert [one.result for one in report.outcomes] == ["done"], "its branch keeps nobody waiting"
+    assert [outcome.result for outcome in report.outcomes] == ["done"], "its branch keeps nobody waiting"
     ended = {row.run_id: row.result for row in rows(house) if row.phase == "finished"}
     assert ended == {"dead": "failed", "next": "done"}
     assert maintain(step_of(house, EXPIRES, "third")).completed == 0
@@ -279,7 +279,7 @@ def test_its_own_record_can_be_maintained(house: House) -> None:
         maintain(step_of(house, Maintenance(), f"run-{n}"))
     policy = replace(EXPIRES, expire=None, manifests=Manifests(min_count=2))
     report = maintain(step_of(house, policy, table=replace(MAINTENANCE_LOG, maintenance=policy)))
-    assert [one.result for one in report.outcomes] == ["done"]
+    assert [outcome.result for outcome in report.outcomes] == ["done"]
     assert len(rows(house)) == 4 + 2
 
 
@@ -291,18 +291,18 @@ def test_what_failed_lately_waits_unless_a_person_asks(house: House, monkeypatch
     now = datetime.now(UTC)
     memory, declared = History.read(house.catalog, now), step_of(house, EXPIRES).table
 
-    def look(at: datetime, *, waits: bool) -> list[str]:
+    def look(now: datetime, *, waits: bool) -> list[str]:
         survey = TableSurvey(
             catalog=house.catalog,
             declarations=house.declarations,
             memory=memory,
             budget=step_of(house, EXPIRES).budget,
-            now=at,
+            now=now,
             waits=waits,
         )
-        found = survey.look(declared)
-        assert found is not None
-        return [action.operation.value for action in found.plan.actions]
+        surveyed = survey.look(declared)
+        assert surveyed is not None
+        return [action.operation.value for action in surveyed.plan.actions]
 
     assert look(now, waits=True) == ["nothing"]
     assert look(now, waits=False) == ["expire"]

@@ -71,13 +71,13 @@ def test_a_table_without_its_metadata_stops_no_other_and_is_looked_at_again(
     file = file_of(table_of(upkeep, broken).metadata_location)
     text = file.read_bytes()
     file.unlink()
-    found = upkeep.tick()
-    assert [request.tags["lakehouse/maintenance"] for request in found.run_requests or []] == [LOG]
+    result = upkeep.tick()
+    assert [request.tags["lakehouse/maintenance"] for request in result.run_requests or []] == [LOG]
     assert set(decided(upkeep)) == set(upkeep.lake.declarations.tables) - {broken}
     why = f"{broken}: metadata file {file.name} is in the catalog, and not in storage."
     assert f"{broken} could not be looked at, the next tick tries again: {why}" in capsys.readouterr().err
     upkeep.run({ALLOW_TAG: upkeep.shown()})
-    again = upkeep.tick(found.cursor)
+    again = upkeep.tick(result.cursor)
     assert again.skip_reason is not None
     assert f"{broken} could not be looked at: {why}" in str(again.skip_reason.skip_message)
     file.write_bytes(text)
@@ -92,9 +92,9 @@ def test_a_broken_manifest_is_its_own_tables_trouble(upkeep: Upkeep, rubbish: by
     snapshot = log.current_snapshot()
     assert snapshot is not None
     file_of(snapshot.manifests(log.io)[0].manifest_path).write_bytes(rubbish)
-    found = upkeep.tick()
+    result = upkeep.tick()
     assert set(decided(upkeep)) == set(upkeep.lake.declarations.tables) - {LOG}
-    assert f"{LOG} could not be looked at" in str(found.skip_reason.skip_message if found.skip_reason else "")
+    assert f"{LOG} could not be looked at" in str(result.skip_reason.skip_message if result.skip_reason else "")
 
 
 def refusing(upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -103,7 +103,7 @@ def refusing(upkeep: Upkeep, monkeypatch: pytest.MonkeyPatch, name: str) -> None
     located, loaded = catalog.locations, catalog.load_table
 
     def locations(identifiers: Sequence[Identifier]) -> Locations:
-        known = located([one for one in identifiers if one != refused]).known
+        known = located([identifier for identifier in identifiers if identifier != refused]).known
         return Locations(known, {refused: "the catalog answered 403"} if refused in identifiers else {})
 
     def load_table(identifier: str | Identifier) -> IcebergTable:
@@ -122,11 +122,11 @@ def test_a_table_that_the_catalog_refuses_is_named_and_stops_no_other(
     upkeep.declare(FEW)
     refused = "release.things"
     refusing(upkeep, monkeypatch, refused)
-    found = upkeep.tick()
-    assert [request.tags["lakehouse/maintenance"] for request in found.run_requests or []] == [LOG]
+    result = upkeep.tick()
+    assert [request.tags["lakehouse/maintenance"] for request in result.run_requests or []] == [LOG]
     assert set(decided(upkeep)) == set(upkeep.lake.declarations.tables) - {refused}
     upkeep.declare(Maintenance())
-    again = upkeep.tick(found.cursor)
+    again = upkeep.tick(result.cursor)
     assert f"{refused} could not be looked at: the catalog answered 403" in str(again.skip_reason)
     assert "is due before" not in str(upkeep.tick(again.cursor).skip_reason), "it is asked for again"
 
@@ -157,8 +157,8 @@ def test_who_reads_a_table_and_cannot_be_loaded_leaves_that_table_alone_and_no_o
     upkeep.declare(FEW)
     file = file_of(table_of(upkeep, MIRROR).metadata_location)
     file.write_text(file.read_text().replace('"type":"long"', '"type":"variant"'))
-    found = upkeep.tick()
-    assert not found.run_requests
+    result = upkeep.tick()
+    assert not result.run_requests
     assert set(decided(upkeep)) == set(upkeep.lake.declarations.tables) - {LOG}
 
 
@@ -168,9 +168,9 @@ def test_where_there_is_no_time_for_all_the_next_look_goes_on_with_those_that_wa
     upkeep.house.grow(1)
     monkeypatch.setattr(maintenance_sensor, "_MOST_SECONDS", 0.0)
     names, cursor = sorted(upkeep.lake.declarations.tables), None
-    for at in range(len(names)):
+    for turn in range(len(names)):
         cursor = upkeep.tick(cursor).cursor
-        assert decided(upkeep) == names[: at + 1]
+        assert decided(upkeep) == names[: turn + 1]
     assert "nothing is due before" in str(upkeep.tick(cursor).skip_reason)
     upkeep.house.grow(1)
     upkeep.tick(cursor)

@@ -67,9 +67,9 @@ class Upkeep:
         survey = TableSurvey(
             catalog=catalog, declarations=self.lake.declarations, memory=memory, budget=Budget(), now=now
         )
-        found = survey.look(self.lake.declarations.tables[name])
-        assert found is not None
-        return show(catalog, found, writer="a person")
+        surveyed = survey.look(self.lake.declarations.tables[name])
+        assert surveyed is not None
+        return show(catalog, surveyed, writer="a person")
 
     def tick(self, cursor: str | None = None) -> dg.SensorResult:
         """What the sensor says."""
@@ -99,7 +99,7 @@ class Upkeep:
             resources={"lake": self.lake},
         )
         result = defs.resolve_job_def("check").execute_in_process(instance=self.instance)
-        return {one.check_name: one for one in result.get_asset_check_evaluations()}
+        return {evaluation.check_name: evaluation for evaluation in result.get_asset_check_evaluations()}
 
     def rows(self) -> list[tuple[str, str, str]]:
         """What was written down, in short, by table."""
@@ -119,16 +119,16 @@ def upkeep(sql_lake: lakes.Lake, tmp_path: Path) -> Iterator[Upkeep]:
 def test_a_look_starts_a_run_where_a_plan_says_so_and_tells_of_all_others(upkeep: Upkeep) -> None:
     upkeep.house.grow(6)
     upkeep.declare(FEW)
-    found = upkeep.tick()
-    [request] = found.run_requests or []
+    result = upkeep.tick()
+    [request] = result.run_requests or []
     assert request.asset_selection == [maintenance_key(LOG)]
     [row] = [row for row in History.read(upkeep.house.catalog, datetime.now(UTC)).rows if row.table_name == LOG]
     digest = row.state_digest
     assert request.tags == {MAINTENANCE_TAG: LOG, "lakehouse/operations": "expire", ALLOW_TAG: digest}
     assert request.run_key is not None
-    told = {event.asset_key for event in found.asset_events}
+    keys = {event.asset_key for event in result.asset_events}
     others = {name for name in upkeep.lake.declarations.tables if name != LOG}
-    assert told == {maintenance_key(name) for name in others}
+    assert keys == {maintenance_key(name) for name in others}
     assert (LOG, "decided", "expire") in upkeep.rows()
     assert {(name, "decided", "nothing") for name in others} <= set(upkeep.rows())
 
@@ -159,11 +159,11 @@ def test_a_new_policy_is_a_reason_to_look_again(upkeep: Upkeep) -> None:
 
 def test_no_more_than_the_budget_is_started_and_the_rest_is_told_so(upkeep: Upkeep) -> None:
     upkeep.need_expiry()
-    found = upkeep.tick()
-    assert len(found.run_requests or []) == 1
+    result = upkeep.tick()
+    assert len(result.run_requests or []) == 1
     rows = History.read(upkeep.house.catalog, datetime.now(UTC)).rows
     assert [row.result for row in rows if any("budget" in reason for reason in row.reasons)] == ["withheld"]
-    again = upkeep.tick(found.cursor)
+    again = upkeep.tick(result.cursor)
     assert len(again.run_requests or []) == 1, "what waits for the budget is looked at with the next tick"
 
 
@@ -222,9 +222,9 @@ def test_what_was_refused_is_tried_later_and_what_is_due_beside_it_at_once(
     assert not result.success
     [materialization] = [event.materialization for event in result.get_asset_materialization_events()]
     assert "proof_failed" in str(materialization.metadata["done"].value)
-    found = upkeep.tick()
-    assert not found.run_requests
-    [observed] = [event for event in found.asset_events if event.asset_key == maintenance_key(LOG)]
+    retried = upkeep.tick()
+    assert not retried.run_requests
+    [observed] = [event for event in retried.asset_events if event.asset_key == maintenance_key(LOG)]
     assert "a row of changelog.things is gone" in str(observed.metadata["not done, and why"].value)
 
 
@@ -235,16 +235,18 @@ def test_a_run_tells_what_was_decided_what_came_of_it_and_why_not_more(upkeep: U
     result = upkeep.run({ALLOW_TAG: upkeep.shown()})
     assert result.success
     [materialization] = [event.materialization for event in result.get_asset_materialization_events()]
-    told = {name: value.value for name, value in materialization.metadata.items()}
-    assert "**expire**, because:" in str(told["decision"])
-    assert told["snapshots"] == len(upkeep.house.log.metadata.snapshots)
-    assert MIRROR in str(told["old snapshots are held by"])
-    [counts] = [line for line in str(told["before and after"]).splitlines() if "| expire | snapshots" in line]
-    assert counts.split("|")[4].strip() == str(told["snapshots"])
-    assert "| expire | files" not in str(told["before and after"]), "the files that go with them are not the table's"
+    metadata = {name: value.value for name, value in materialization.metadata.items()}
+    assert "**expire**, because:" in str(metadata["decision"])
+    assert metadata["snapshots"] == len(upkeep.house.log.metadata.snapshots)
+    assert MIRROR in str(metadata["old snapshots are held by"])
+    [counts] = [line for line in str(metadata["before and after"]).splitlines() if "| expire | snapshots" in line]
+    assert counts.split("|")[4].strip() == str(metadata["snapshots"])
+    assert "| expire | files" not in str(metadata["before and after"]), (
+        "the files that go with them are not the table's"
+    )
     assert upkeep.house.log.metadata.snapshot_by_id(first) is None
-    checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
-    assert {name for name, one in checks.items() if not one.passed} == {"leases_in_time"}
+    checks = {evaluation.check_name: evaluation for evaluation in result.get_asset_check_evaluations()}
+    assert {name for name, evaluation in checks.items() if not evaluation.passed} == {"leases_in_time"}
     assert checks["leases_in_time"].severity is dg.AssetCheckSeverity.WARN
     assert f"the lease of mirror {MIRROR}" in str(checks["leases_in_time"].description)
     upkeep.run({ALLOW_TAG: upkeep.shown()})
@@ -265,10 +267,10 @@ def test_a_person_who_clicks_deletes_nothing(upkeep: Upkeep) -> None:
     [materialization] = [event.materialization for event in result.get_asset_materialization_events()]
     assert "dry_run" in str(materialization.metadata["done"].value)
     assert upkeep.house.line == before
-    told = str(materialization.metadata["to do what was only shown"].value)
+    command = str(materialization.metadata["to do what was only shown"].value)
     assert not upkeep.run({ALLOW_TAG: "true"}).success
     assert upkeep.house.line == before
-    assert upkeep.run({ALLOW_TAG: told.rpartition("=")[2]}).success
+    assert upkeep.run({ALLOW_TAG: command.rpartition("=")[2]}).success
     assert len(upkeep.house.line) < len(before)
 
 
@@ -277,13 +279,13 @@ def test_checks_of_a_table_that_is_not_there_pass_and_of_one_that_somebody_canno
 
     seals = upkeep.house.grow(6)
     upkeep.house.mirror(seals[0], leased=False)
-    assert all(one.passed for one in upkeep.checks().values())
+    assert all(evaluation.passed for evaluation in upkeep.checks().values())
     gone = upkeep.house.line[4:]
     upkeep.house.catalog.commit_tables([TableChange(upkeep.house.log.name(), (), (remove_snapshots(gone),))])
-    failed = {name for name, one in upkeep.checks().items() if not one.passed}
+    failed = {name for name, evaluation in upkeep.checks().items() if not evaluation.passed}
     assert failed == {"consumers_can_plan"}
     upkeep.house.catalog.drop_table(("changelog", "things"))
-    assert all("does not exist yet" in str(one.description) for one in upkeep.checks().values())
+    assert all("does not exist yet" in str(evaluation.description) for evaluation in upkeep.checks().values())
 
 
 def test_a_file_that_was_deleted_without_an_earlier_look_is_found(upkeep: Upkeep) -> None:
@@ -295,22 +297,24 @@ def test_a_file_that_was_deleted_without_an_earlier_look_is_found(upkeep: Upkeep
     apply(plan(ORPHANS, upkeep.house.catalog), upkeep.house.catalog)
     begin = datetime.now(UTC) - timedelta(days=9)
 
-    def told(name: str, event: Event, days: float) -> None:
+    def note_event(name: str, event: Event, days: float) -> None:
         file = ListedFile(path=name, bytes=1, modified_at=begin)
         notes = [Note(f"s3://x/{name}", file, event)]
-        attempt, at = Attempt("run", f"maintain:{LOG}"), begin + timedelta(days=days)
-        note(upkeep.house.catalog, attempt, upkeep.house.log, notes, timestamp=at, longest_run=timedelta(hours=30))
+        attempt, timestamp = Attempt("run", f"maintain:{LOG}"), begin + timedelta(days=days)
+        note(
+            upkeep.house.catalog, attempt, upkeep.house.log, notes, timestamp=timestamp, longest_run=timedelta(hours=30)
+        )
 
-    told("good", "candidate", 0)
-    told("good", "deleted", 2)
+    note_event("good", "candidate", 0)
+    note_event("good", "deleted", 2)
     assert upkeep.checks()["orphans_remembered"].passed
-    told("hasty", "candidate", 0)
-    told("hasty", "deleted", 1.1)
-    told("unseen", "deleted", 3)
-    found = upkeep.checks()["orphans_remembered"]
-    assert not found.passed
-    assert "hasty was deleted" in str(found.metadata["findings"].value)
-    assert "no look had found it before" in str(found.metadata["findings"].value)
+    note_event("hasty", "candidate", 0)
+    note_event("hasty", "deleted", 1.1)
+    note_event("unseen", "deleted", 3)
+    evaluation = upkeep.checks()["orphans_remembered"]
+    assert not evaluation.passed
+    assert "hasty was deleted" in str(evaluation.metadata["findings"].value)
+    assert "no look had found it before" in str(evaluation.metadata["findings"].value)
 
 
 __all__ = ["Upkeep", "upkeep"]

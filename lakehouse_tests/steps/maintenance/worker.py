@@ -51,7 +51,7 @@ def work(workers: Sequence[Worker], enough: Callable[[], bool]) -> None:
         BaseException: what one of them failed by.
     """
     stop = threading.Event()
-    threads = [threading.Thread(target=one.run, args=(stop,), name=one.name, daemon=True) for one in workers]
+    threads = [threading.Thread(target=worker.run, args=(stop,), name=worker.name, daemon=True) for worker in workers]
     for thread in threads:
         thread.start()
     try:
@@ -61,7 +61,7 @@ def work(workers: Sequence[Worker], enough: Callable[[], bool]) -> None:
         stop.set()
         for thread in threads:
             thread.join(_PATIENCE)
-    for one in workers:
-        if one.error is not None:
-            raise one.error
+    for worker in workers:
+        if worker.error is not None:
+            raise worker.error
     assert not any(thread.is_alive() for thread in threads)

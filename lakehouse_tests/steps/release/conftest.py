@@ -33,7 +33,7 @@ class Group:
     lake: Lake
     declared: Release
     vintage: int = 0
-    told: list[str] = field(default_factory=list[str])
+    messages: list[str] = field(default_factory=list[str])
 
     @property
     def catalog(self) -> LakeCatalog:
@@ -55,9 +55,9 @@ class Group:
 
     def head(self, short: str) -> int:
         """Where `main` of a member is."""
-        at = head_of(self.load(short))
-        assert at is not None
-        return at
+        head = head_of(self.load(short))
+        assert head is not None
+        return head
 
     def write(
         self,
@@ -67,12 +67,12 @@ class Group:
         date: str = DATE,
         parameters: str = "p",
         kind: str = "derive",
-        said: Mapping[str, str] | None = None,
+        keys: Mapping[str, str] | None = None,
         **inputs: int,
     ) -> int:
         """Append the row `number` to a member, as a step of its own that has read `inputs`; returns the seal."""
-        told = {"date": date, "parameters": parameters, "kind": kind}
-        return self.write_all({short: number}, **told, said=said, inputs=inputs)[short]
+        attributes = {"date": date, "parameters": parameters, "kind": kind}
+        return self.write_all({short: number}, **attributes, keys=keys, inputs=inputs)[short]
 
     def write_all(
         self,
@@ -81,7 +81,7 @@ class Group:
         date: str = DATE,
         parameters: str = "p",
         kind: str = "derive",
-        said: Mapping[str, str] | None = None,
+        keys: Mapping[str, str] | None = None,
         inputs: dict[str, int] | None = None,
     ) -> dict[str, int]:
         """Append a row to each of some members, published together."""
@@ -92,7 +92,7 @@ class Group:
         for short, number in numbers.items():
             base = bases[self.name(short)]
             stage_files(self.catalog, base, attempt, self.lake.files(base.name, [number]))
-            statement = said or {"derived.parameters": f'{{"p":"{parameters}"}}'}
+            statement = keys or {"derived.parameters": f'{{"p":"{parameters}"}}'}
             previous = base.sealed.seal if base.sealed else None
             seal = Seal.of(attempt, kind, statement=statement, previous=previous, inputs=read)
             staged.append(seal_branch(self.catalog, base, attempt, seal))
@@ -102,9 +102,9 @@ class Group:
     def make(self, *, date: str = DATE, parameters: str = "p") -> int:
         """All members anew: the row of the next vintage in each, `c` from the others; returns the vintage."""
         self.vintage += 1
-        told = {"date": date, "parameters": parameters}
-        read = self.write_all({"a": self.vintage, "b": self.vintage}, **told)
-        self.write_all({"c": self.vintage}, inputs=read, **told)
+        attributes = {"date": date, "parameters": parameters}
+        read = self.write_all({"a": self.vintage, "b": self.vintage}, **attributes)
+        self.write_all({"c": self.vintage}, inputs=read, **attributes)
         return self.vintage
 
     def checks(self, *names: str, **more: Result) -> list[Check]:
@@ -126,7 +126,7 @@ class Group:
             find_changed_rows=partial(find_changed_rows, 1024**3),
             checks=self.checks() if checks is None else checks,
             dated=more.pop("dated", frozenset(self.members)),
-            inform=more.pop("inform", self.told.append),
+            inform=more.pop("inform", self.messages.append),
             **more,
         )
 
@@ -140,8 +140,8 @@ class Group:
 
     def vintages(self, opened: OpenRelease | None = None) -> list[int]:
         """The newest row of each member of a release."""
-        found = opened or self.open()
-        return [max(found.arrow(name)["n"].to_pylist()) for name in found.tables]
+        released = opened or self.open()
+        return [max(released.arrow(name)["n"].to_pylist()) for name in released.tables]
 
     def tags(self, short: str = "a") -> list[str]:
         """Release tags of a member."""
@@ -167,8 +167,8 @@ MakeGroup = Callable[..., Group]
 def make_group(lake: Lake, *, create: bool = True, **declaration: Any) -> Group:
     """Declare a group, and create its pointer and, unless they are there, its members."""
     members = tuple(f"{lake.namespace}.{name}" for name in NAMES)
-    told = {"name": f"g_{lake.namespace}", "members": members, "description": "Things.", "owner": "tests"}
-    group = Group(lake, Release(**{**told, **declaration}))
+    fields = {"name": f"g_{lake.namespace}", "members": members, "description": "Things.", "owner": "tests"}
+    group = Group(lake, Release(**{**fields, **declaration}))
     for name in NAMES if create else ():
         lake.create(name)
     apply(plan(group.declared.table, lake.catalog), lake.catalog)

@@ -124,12 +124,12 @@ def test_what_we_leave_behind_is_sound(group: Group) -> None:
 
 @pytest.mark.parametrize("what", WRONG)
 def test_what_somebody_did_is_named(made: Group, what: str) -> None:
-    do, kind, told = WRONG[what]
+    do, kind, message = WRONG[what]
     do(made)
     proof = audit(made)
     assert not proof.holds
     assert kind in {finding.kind for finding in proof.findings}
-    assert any(told in finding.message for finding in proof.findings)
+    assert any(message in finding.message for finding in proof.findings)
 
 
 def test_no_release_begins_anew_where_its_pointer_was_emptied(made: Group) -> None:

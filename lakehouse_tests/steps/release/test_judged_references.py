@@ -25,7 +25,9 @@ def release(group: Group, about: tuple[Result, ...], members: str = "abc") -> Re
     names = tuple(map(group.name, members))
     good = [
         Check(
-            group.name(short), "good", tuple(Result("passed", one.snapshot_id) for one in group.load(short).snapshots())
+            group.name(short),
+            "good",
+            tuple(Result("passed", snapshot.snapshot_id) for snapshot in group.load(short).snapshots()),
         )
         for short in members
     ]
@@ -39,11 +41,11 @@ def release(group: Group, about: tuple[Result, ...], members: str = "abc") -> Re
 
 def judged(group: Group, outcome: Outcome = "passed", **elsewhere: int) -> Result:
     """The result of `c` as it is now, and of other tables."""
-    told = {group.name(short): at for short, at in elsewhere.items()}
-    return Result(outcome, group.head("c"), elsewhere=told)
+    snapshots = {group.name(short): snapshot_id for short, snapshot_id in elsewhere.items()}
+    return Result(outcome, group.head("c"), elsewhere=snapshots)
 
 
-def held(group: Group, about: Result, members: str = "abc") -> str:
+def held_message(group: Group, about: Result, members: str = "abc") -> str:
     with pytest.raises(ReleaseHeld) as caught:
         release(group, (about,), members)
     return caught.value.message
@@ -53,9 +55,11 @@ def test_of_a_member_it_has_judged_the_very_snapshot_or_one_that_only_grew_into_
     before = [snapshot.snapshot_id for snapshot in group.load("a").metadata.snapshots][1]
     read = group.head("a")
     group.write("a", 2)  # it goes on, and is released as `c` has read it
-    told = held(group, judged(group, a=group.head("a")))
-    assert f"{group.name('c')}: check references has judged {group.name('a')} at {group.head('a')}, which is" in told
-    assert "not in this release or older than what it was computed from. To repair: judge it: `lakehouse run`" in told
+    message = held_message(group, judged(group, a=group.head("a")))
+    assert f"{group.name('c')}: check references has judged {group.name('a')} at {group.head('a')}, which is" in message
+    assert (
+        "not in this release or older than what it was computed from. To repair: judge it: `lakehouse run`" in message
+    )
     assert release(group, (judged(group, a=before),)).members[0].snapshot_id == read
     group.write("c", 2, a=read, b=group.head("b"))
     assert release(group, (judged(group, a=read),)).outcome == "released"
@@ -66,7 +70,7 @@ def test_what_was_judged_before_rows_were_removed_does_not_count(group: Group) -
     group.load("a").delete("n = 0")
     group.write("a", 3)
     group.write("c", 3, a=group.head("a"), b=group.head("b"))
-    assert f"has judged {group.name('a')} at {before}" in held(group, judged(group, a=before))
+    assert f"has judged {group.name('a')} at {before}" in held_message(group, judged(group, a=before))
     assert release(group, (judged(group, a=group.head("a")),)).outcome == "released"
 
 
@@ -75,7 +79,7 @@ def test_of_a_table_that_is_no_member_it_has_judged_what_was_read_or_newer(group
     group.write("a", 2)
     group.write("c", 2, a=group.head("a"), b=group.head("b"))
     group.write("a", 3)
-    assert f"has judged {group.name('a')} at {older}" in held(group, judged(group, a=older), "bc")
+    assert f"has judged {group.name('a')} at {older}" in held_message(group, judged(group, a=older), "bc")
     assert release(group, (judged(group, a=group.head("a")),), "bc").outcome == "released"
 
 
@@ -89,4 +93,4 @@ def test_a_failure_that_was_judged_elsewhere_holds_nothing_and_an_older_pass_cou
     results = judged(group, "failed", a=group.head("a")), judged(group, a=read)
     assert release(group, results).outcome == "released"
     group.write("c", 2, a=read, b=group.head("b"))
-    assert "check references failed on snapshot" in held(group, judged(group, "failed", a=read))
+    assert "check references failed on snapshot" in held_message(group, judged(group, "failed", a=read))

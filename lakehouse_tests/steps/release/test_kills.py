@@ -39,8 +39,8 @@ def _release(work: Killed) -> None:
 def kill_at(group: Group, point: str, run_id: str = "killed", checks: list[Check] | None = None) -> None:
     """Release in a process that dies there."""
     step = group.step(run_id, checks)
-    told = {name: getattr(step, name) for name in ("release", "attempt", "find_changed_rows", "checks", "dated")}
-    child = _CONTEXT.Process(target=_release, args=(Killed(group.lake.settings, told, f"{point}=kill"),), daemon=True)
+    fields = {name: getattr(step, name) for name in ("release", "attempt", "find_changed_rows", "checks", "dated")}
+    child = _CONTEXT.Process(target=_release, args=(Killed(group.lake.settings, fields, f"{point}=kill"),), daemon=True)
     child.start()
     child.join(PATIENCE_SECONDS)
     assert child.exitcode == -signal.SIGKILL

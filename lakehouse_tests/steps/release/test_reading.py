@@ -37,7 +37,7 @@ class Meanwhile:
     def __init__(self, group: Group, *does: tuple[Callable[[Group], None], float]) -> None:
         self._group = group
         self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._repeat, args=one) for one in does]
+        self._threads = [threading.Thread(target=self._repeat, args=arguments) for arguments in does]
         self.wrong: list[Exception] = []
 
     def __enter__(self) -> Self:
@@ -73,11 +73,11 @@ class Seen(list[tuple[int, ...]]):
 
         def read(group: Group) -> None:
             opened = group.open()
-            found: list[int] = []
+            values: list[int] = []
             for name in opened.tables:
                 time.sleep(pause)
-                found.append(max(opened.arrow(name)["n"].to_pylist()))
-            self.append(tuple(found))
+                values.append(max(opened.arrow(name)["n"].to_pylist()))
+            self.append(tuple(values))
 
         return read
 

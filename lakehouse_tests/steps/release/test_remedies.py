@@ -20,7 +20,7 @@ REMEDIES = Remedies(
 
 
 @pytest.mark.parametrize(
-    ("told", "command"),
+    ("remedy", "command"),
     [
         (REMEDIES.first("raw.airports"), "`lakehouse run`"),
         (REMEDIES.first("mart.load"), "`lakehouse run`"),
@@ -42,13 +42,13 @@ REMEDIES = Remedies(
         ),
     ],
 )
-def test_each_table_is_repaired_by_what_writes_it(told: str, command: str) -> None:
-    assert told == command
+def test_each_table_is_repaired_by_what_writes_it(remedy: str, command: str) -> None:
+    assert remedy == command
 
 
 def test_a_derived_table_and_another_are_repaired_each_in_its_way() -> None:
-    told = REMEDIES.anew("mart.load", "mirror.flights")
-    assert told == "`lakehouse rebuild mirror.flights --yes` and `lakehouse derive mart.load --downstream`"
+    remedy = REMEDIES.anew("mart.load", "mirror.flights")
+    assert remedy == "`lakehouse rebuild mirror.flights --yes` and `lakehouse derive mart.load --downstream`"
 
 
 def test_the_derived_members_of_a_release_are_computed_together() -> None:

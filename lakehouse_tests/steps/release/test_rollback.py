@@ -89,7 +89,7 @@ def test_a_release_that_was_begun_before_a_rollback_does_not_undo_it(sql_group: 
     group = sql_group()
     first, _ = released(group, 2)
     group.make()
-    step = group.step("slow", inform=lambda told: back(group, first) if "tagging" in told else None)
+    step = group.step("slow", inform=lambda message: back(group, first) if "tagging" in message else None)
     with pytest.raises(Superseded):
         release(step)
     assert group.open().id == first

@@ -69,7 +69,7 @@ def test_ids_sort_by_time_and_name_their_group(sql_group: MakeGroup) -> None:
         group.make()
         ids.append(group.release().id)
     assert ids == sorted(ids)
-    assert len({moment_of(found) for found in ids}) == 3
+    assert len({moment_of(release_id) for release_id in ids}) == 3
     assert id_of(tag_of(ids[0]), group.declared.name) == ids[0]
     assert id_of(tag_of(ids[0]), "g") is None
 
@@ -81,14 +81,14 @@ def test_only_as_many_as_declared_stay_readable(sql_group: MakeGroup) -> None:
         group.make()
         ids.append(group.release().id)
     for short in "abc":
-        assert group.tags(short) == [tag_of(found) for found in ids[-2:]]
+        assert group.tags(short) == [tag_of(release_id) for release_id in ids[-2:]]
     assert group.vintages(group.open(ids[2])) == [3, 3, 3]
 
 
 def test_two_at_once_one_moves_the_pointer(group: Group) -> None:
     group.make()
     # The other one comes between what this one has read and its publish.
-    mine = group.step("mine", inform=lambda told: group.release("other") if "tagging" in told else None)
+    mine = group.step("mine", inform=lambda message: group.release("other") if "tagging" in message else None)
     with pytest.raises(Superseded):
         release(mine)
     opened = group.open()
@@ -97,7 +97,7 @@ def test_two_at_once_one_moves_the_pointer(group: Group) -> None:
     group.make()
     after = group.release("after")
     # What the loser had tagged is gone by the next release.
-    assert group.tags() == sorted(tag_of(found) for found in (opened.id, after.id))
+    assert group.tags() == sorted(tag_of(release_id) for release_id in (opened.id, after.id))
 
 
 class Meanwhile:
@@ -165,7 +165,7 @@ def test_other_groups_look_after_their_own_tags(sql_group: MakeGroup) -> None:
         group.make()
         kept.append(group.release(declared=other).id)
         group.release()
-    assert [tag for tag in group.tags() if id_of(tag, other.name)] == [tag_of(found) for found in kept]
+    assert [tag for tag in group.tags() if id_of(tag, other.name)] == [tag_of(release_id) for release_id in kept]
 
 
 def test_a_member_that_does_not_exist_holds_the_release(sql_group: MakeGroup) -> None:

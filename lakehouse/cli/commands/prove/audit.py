@@ -149,8 +149,8 @@ def _audit_ours(context: Context, names: Sequence[str], *, as_json: bool, scan: 
             {"file": str(broken.file), "line": broken.line, "message": broken.message, "tables": list(broken.tables)}
             for broken in proofs.not_loaded
         ]
-        found = {"unreadable": unreadable, "not_loaded": not_loaded, "errors": errors}
-        verdict = {"holds": holds and not unsure, **by_kind, **found}
+        failures = {"unreadable": unreadable, "not_loaded": not_loaded, "errors": errors}
+        verdict = {"holds": holds and not unsure, **by_kind, **failures}
         typer.echo(json.dumps(verdict, indent=2))
     else:
         for kind, of_kind in proofs.made:

@@ -43,16 +43,16 @@ def _prove(auditing: Auditing, name: str) -> FilesProof:
     if (table := auditing.tables.load(name)) is None:
         return FilesProof(name)
     kept_by = _kept_by(table)
-    found = stored_otherwise(table, kept_by)
+    damages = stored_otherwise(table, kept_by)
     if auditing.scan:
         read = _scanned(table, kept_by, in_stream=name in stream_tables(auditing.declared))
         known = {damage.path for damage in read}
-        found = [*read, *(d for d in found if d.kind == "changed_file" and d.path not in known)]
+        damages = [*read, *(d for d in damages if d.kind == "changed_file" and d.path not in known)]
     return FilesProof(
         table=name,
         scanned=auditing.scan,
-        findings=tuple(Finding.of(damage) for damage in found if damage.lost),
-        errors=tuple(damage.message for damage in found if not damage.lost),
+        findings=tuple(Finding.of(damage) for damage in damages if damage.lost),
+        errors=tuple(damage.message for damage in damages if not damage.lost),
     )
 
 
@@ -68,13 +68,13 @@ def _kept_by(table: IcebergTable) -> dict[int, str]:
 
 def _scanned(table: IcebergTable, kept_by: Mapping[int, str], *, in_stream: bool) -> list[Damage]:
     """What is wrong with files, by what is in them."""
-    known, found = set[str](), list[Damage]()
+    known, scanned = set[str](), list[Damage]()
     for snapshot_id, kept in kept_by.items():
         for damage in damages(table, snapshot_id, depth="pages", known=known):
             # What a stream's table holds now is read by the stream's proof as well, which names what it cannot read.
             if kept or not in_stream or damage.kind in ("misdescribed_file", "changed_file"):
-                found.append(replace(damage, message=f"{damage.message} {kept}".rstrip()))
-    return found
+                scanned.append(replace(damage, message=f"{damage.message} {kept}".rstrip()))
+    return scanned
 
 
 def _show(context: Context, proofs: Sequence[FilesProof]) -> None:

@@ -11,7 +11,7 @@ from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.declared import all_declarations
 from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
 from lakehouse.quantities import quantity
-from lakehouse.settings.storage_refusal import StorageRefused, refusal_told
+from lakehouse.settings.storage_refusal import StorageRefused, refusal_in
 
 
 def run(
@@ -69,7 +69,7 @@ def require_storage(failures: Iterable[str], root: Path) -> None:
     Raises:
         StorageRefused: a disk is full, read-only, or not ours to write to.
     """
-    if refusal := next(filter(None, (refusal_told(text, root) for text in failures)), None):
+    if refusal := next(filter(None, (refusal_in(text, root) for text in failures)), None):
         raise StorageRefused.of_state(root, refusal)
 
 

@@ -34,7 +34,7 @@ def kept_changes(
     last = _last_changes(changelog, proven, before)
     if last.is_empty():
         return {}
-    kept = [_awaited(changelog, last, before), *(_not_told(last, mirror) for mirror in mirrors)]
+    kept = [_awaited(changelog, last, before), *(_superseded(last, mirror) for mirror in mirrors)]
     offsets = pl.concat(kept).unique().group_by(PARTITION).agg(OFFSET)
     return {partition: frozenset(values) for partition, values in offsets.iter_rows()}
 
@@ -52,7 +52,7 @@ def _last_changes(changelog: Base, proven: Mapping[int, int], before: Mapping[in
     return last.filter(pl.col(OFFSET) < _of_partition(before)) if last.height else last
 
 
-def _not_told(last: pl.DataFrame, mirror: ProvenMirror) -> pl.DataFrame:
+def _superseded(last: pl.DataFrame, mirror: ProvenMirror) -> pl.DataFrame:
     """Those of keys whose row is made of another change."""
     kept = [last.select(PARTITION, OFFSET).clear()]
     is_image = pl.col("operation").is_in(_IMAGES)

@@ -105,10 +105,10 @@ def stream_decoder(
             return StoppedTable(name, stopped[name])
         table, schema = declarations.tables[name], values[name]
         if table.evolution is None or isinstance(stream.format, Raw):
-            return _one(stream, schema, aliases[name], registered)
+            return _table_decoder(stream, schema, aliases[name], registered)
 
         def decoder(schema: pa.Schema, aliases: Mapping[str, str]) -> FormatDecoder:
-            return _one(stream, schema, aliases, registered)
+            return _table_decoder(stream, schema, aliases, registered)
 
         chooses = {route.field} if isinstance(route, ByField | ToNamed) and route.field else set[str]()
         return EvolvingDecoder(name, schema, aliases[name], decoder, adds=table.evolution.add, without=chooses)
@@ -123,7 +123,7 @@ def stream_decoder(
         decoders = {name: decoder_of(name) for name in stream.tables}
         by_field = isinstance(route, ByField | ToNamed) and route.field
         field = pa.schema([pa.field(by_field, pa.string())]) if by_field else None
-        field_of = None if field is None else _Values(_one(stream, field, {}, registered))
+        field_of = None if field is None else _Values(_table_decoder(stream, field, {}, registered))
         if isinstance(route, ToNamed):
             others = [name for name in declarations.tables if name not in route.tables]
             router = _named_router(NamedTables(route, others, unmakeable or {}), decoders, field_of)
@@ -140,7 +140,7 @@ def stream_decoder(
     return StreamDecoder(RoutedDecoder(route.field, by_route, aliases_by_route), exact, with_parts)
 
 
-def _one(
+def _table_decoder(
     stream: Stream, schema: pa.Schema, aliases: Mapping[str, str], registered: RegistrySchemas | None
 ) -> FormatDecoder:
     if isinstance(stream.format, Encoded):

@@ -57,8 +57,8 @@ def points(tables: Mapping[str, Table], direction: Direction) -> list[SealedPoin
         return []
     first = next(iter(by_table.values()))
     shared = [attempt for attempt in first if all(attempt in known for known in by_table.values())]
-    found = [_point(attempt, {name: known[attempt] for name, known in by_table.items()}) for attempt in shared]
-    return sorted(found, key=lambda point: point.sealed_ms, reverse=True)
+    shared_points = [_point(attempt, {name: known[attempt] for name, known in by_table.items()}) for attempt in shared]
+    return sorted(shared_points, key=lambda point: point.sealed_ms, reverse=True)
 
 
 def _point(attempt: str, sealed: Mapping[str, tuple[Sealed, Sealed]]) -> SealedPoint:

@@ -23,9 +23,9 @@ def test_the_second_of_a_folder_names_the_process_of_the_first(
         first.listen()
         done = lakehouse("dev", "--port", str(first.getsockname()[1]))
     assert done.exit_code == 2
-    told = " ".join(done.stderr.split())
-    assert f"`lakehouse dev` runs already with {empty_state.root}, as process {os.getpid()}." in told
-    assert f"stop it with Ctrl-C or `kill {os.getpid()}`" in told
+    printed = " ".join(done.stderr.split())
+    assert f"`lakehouse dev` runs already with {empty_state.root}, as process {os.getpid()}." in printed
+    assert f"stop it with Ctrl-C or `kill {os.getpid()}`" in printed
     assert not (empty_state.root / "broker").exists()
 
 

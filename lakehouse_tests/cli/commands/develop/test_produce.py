@@ -49,7 +49,7 @@ def test_a_topic_that_no_stream_reads_is_refused_with_the_one_that_may_be_meant(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nope"], "not a topic of the demo"),
         (["reference", "--days", "1"], "has no days"),
@@ -64,12 +64,12 @@ def test_a_topic_that_no_stream_reads_is_refused_with_the_one_that_may_be_meant(
         (["mine", "--file", "-", "--avro", "{schema}", "--register"], "the settings name no registry"),
     ],
 )
-def test_what_cannot_be_sent_is_told(lakehouse: Lakehouse, words: list[str], said: str, tmp_path):
+def test_what_cannot_be_sent_is_told(lakehouse: Lakehouse, words: list[str], message: str, tmp_path):
     schema = tmp_path / "mine.avsc"
     schema.write_text('{"type": "record", "name": "R", "fields": [{"name": "x", "type": "int"}]}')
     result = lakehouse("produce", *(word.format(schema=schema) for word in words), stdin="{}")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr
+    assert message in result.stderr
 
 
 def test_a_broker_that_is_down_is_told_with_the_remedy(lakehouse: Lakehouse):

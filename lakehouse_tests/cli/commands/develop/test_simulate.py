@@ -22,12 +22,12 @@ def simulate(broker: KafkaSettings, lakehouse: Lakehouse, monkeypatch: pytest.Mo
 
 
 def sent(output: str) -> int:
-    found = re.search(r"([\d,]+) messages sent", output)
-    assert found, output
-    return int(found[1].replace(",", ""))
+    match = re.search(r"([\d,]+) messages sent", output)
+    assert match, output
+    return int(match[1].replace(",", ""))
 
 
-def held(kafka: KafkaSettings, topic: str) -> list[Record]:
+def records_of(kafka: KafkaSettings, topic: str) -> list[Record]:
     """All messages of a topic, partition by partition."""
     consumer = Consumer({**client_config(kafka), "group.id": "test", "auto.offset.reset": "earliest"})
     records: list[Record] = []
@@ -56,20 +56,20 @@ def test_a_history_is_sent_once_also_day_by_day(broker: KafkaSettings, simulate:
     assert sent(first.stdout) > 0 < sent(rest.stdout)
     assert sent(simulate(*words).stdout) == 0
     assert sent(simulate(*words, "--days", "2").stdout) == 0
-    assert held(broker, name) == expected(FlightChanges(flights=1500))
+    assert records_of(broker, name) == expected(FlightChanges(flights=1500))
 
 
 def test_switches_do_what_they_say_and_a_new_topic_is_made(broker: KafkaSettings, simulate: Lakehouse):
     switches = ["--late", "0.2", "--duplicates", "0.1", "--out-of-order", "0.3", "--by", "24", "--seed", "5"]
     assert simulate("--topic", "as-dms", "--format", "dms", "--flights", "200", *switches).exit_code == 0
     disorder = Disorder(late=0.2, duplicates=0.1, out_of_order=0.3, by=timedelta(hours=24), seed=5)
-    assert held(broker, "as-dms") == expected(FlightChanges(message_format="dms", flights=200, disorder=disorder))
+    assert records_of(broker, "as-dms") == expected(FlightChanges(message_format="dms", flights=200, disorder=disorder))
 
 
 def test_a_topic_may_be_cut_in_any_way(broker: KafkaSettings, simulate: Lakehouse, topic: TopicFactory):
     name = topic(partitions=3)
     assert simulate("--topic", name, "--flights", "100").exit_code == 0
-    assert held(broker, name) == expected(FlightChanges(flights=100, partitions=3))
+    assert records_of(broker, name) == expected(FlightChanges(flights=100, partitions=3))
 
 
 @pytest.mark.parametrize("other", [["--seed", "2"], ["--format", "dms"], ["--flights", "150"]])
@@ -79,12 +79,12 @@ def test_a_topic_that_was_begun_with_other_switches_is_refused(
     name = topic(partitions=2)
     words = ["--topic", name, "--flights", "120", "--late", "0.5"]
     assert simulate(*words).exit_code == 0
-    before = held(broker, name)
+    before = records_of(broker, name)
     answer = simulate(*words, *other)
     assert answer.exit_code == 2
     assert f"Topic {name} at {broker.bootstrap_servers} holds other changes than these" in answer.stderr
     assert "--topic" in answer.stderr
-    assert held(broker, name) == before
+    assert records_of(broker, name) == before
 
 
 @pytest.mark.parametrize("words", [["--late", "2"], ["--format", "avro"], ["--flights", "0"], ["--by", "-1"]])

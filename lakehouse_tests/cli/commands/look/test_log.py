@@ -28,18 +28,18 @@ def record(conf: Path, *events: Event) -> None:
     append(lake.catalog, [lambda position, _: JournalNews(events, position)], writer="test")
 
 
-def said(conf: Path, *words: str) -> str:
+def printed(conf: Path, *words: str) -> str:
     result = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["--conf", str(conf), "log", *words])
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def test_before_anything_is_logged_it_says_so(conf: Path) -> None:
-    assert "Nothing is logged yet: `lakehouse run`" in said(conf)
-    assert "Nothing of the kind is logged." in said(conf, "--kind", "check")
-    assert json.loads(said(conf, "--json")) == []
-    assert "Only what deletes is logged here" in said(conf, "--kind", "maintenance")
-    assert "`lakehouse.maintenance`" in said(conf, "--kind", "maintenance")
+    assert "Nothing is logged yet: `lakehouse run`" in printed(conf)
+    assert "Nothing of the kind is logged." in printed(conf, "--kind", "check")
+    assert json.loads(printed(conf, "--json")) == []
+    assert "Only what deletes is logged here" in printed(conf, "--kind", "maintenance")
+    assert "`lakehouse.maintenance`" in printed(conf, "--kind", "maintenance")
 
 
 def test_events_are_shown_and_chosen_by_table_run_and_kind(conf: Path) -> None:
@@ -49,15 +49,15 @@ def test_events_are_shown_and_chosen_by_table_run_and_kind(conf: Path) -> None:
         event("2", table="raw.b", run_id="again", root_run_id="first", details={"rows": 3}),
         event("3", table="raw.b", run_id="other", root_run_id="other", severity="ERROR"),
     )
-    shown = said(conf)
+    shown = printed(conf)
     assert "anna, by the command line" in shown
     assert shown.count("run success") == 3
-    assert [row["event_id"] for row in json.loads(said(conf, "--json", "--table", "raw.b"))] == ["2", "3"]
-    of_run = json.loads(said(conf, "--json", "--run", "first"))
+    assert [row["event_id"] for row in json.loads(printed(conf, "--json", "--table", "raw.b"))] == ["2", "3"]
+    of_run = json.loads(printed(conf, "--json", "--run", "first"))
     assert [row["event_id"] for row in of_run] == ["1", "2"], "a re-execution belongs to its first run"
     assert of_run[1]["details"] == {"rows": 3}
-    assert json.loads(said(conf, "--json", "--kind", "check")) == []
-    assert [row["event_id"] for row in json.loads(said(conf, "--json", "--last", "1"))] == ["3"]
+    assert json.loads(printed(conf, "--json", "--kind", "check")) == []
+    assert [row["event_id"] for row in json.loads(printed(conf, "--json", "--last", "1"))] == ["3"]
 
 
 def test_in_80_columns_every_event_is_one_whole_line(conf: Path) -> None:
@@ -69,7 +69,7 @@ def test_in_80_columns_every_event_is_one_whole_line(conf: Path) -> None:
         event("1", table="features.hourly_weather", run_id="a", root_run_id="a", who="anna", message=message),
         event("2", run_id="b", root_run_id="b", severity="WARN", message="[bold] is no markup"),
     )
-    first, second = said(conf).splitlines()
+    first, second = printed(conf).splitlines()
     assert "features.hourly_weather" in first
     assert first.endswith(f"{message} (anna)")
     assert "run success (warning)" in second, "without colours, too, a warning is told from a failure"

@@ -37,25 +37,30 @@ def test_a_person_holds_a_snapshot_and_lets_it_go(house: House) -> None:
     taken = call("take", LOG, "year-end", "--for", "7d", "--reason", "the auditors", "--snapshot", str(seals[1]))
     assert taken.exit_code == 0, taken.output
     assert f"year-end holds snapshot {seals[1]} of {LOG} and all that follow until" in taken.stdout
-    (held,) = held_leases(house.log)
-    assert held.until is not None
-    assert abs(held.until - datetime.now(UTC) - timedelta(days=7)) < timedelta(minutes=1)
+    (lease,) = held_leases(house.log)
+    assert lease.until is not None
+    assert abs(lease.until - datetime.now(UTC) - timedelta(days=7)) < timedelta(minutes=1)
     assert len(expire(house.catalog, house.declarations, LOG, SMALL).selection.expired) == 4
-    (told,) = json.loads(call("list", LOG, "--json").stdout)
-    assert (told["owner"], told["kind"], told["snapshot_id"], told["behind"]) == ("year-end", "lease", seals[1], 4)
-    assert (told["state"], told["reason"]) == ("held", "the auditors")
+    (listed,) = json.loads(call("list", LOG, "--json").stdout)
+    assert (listed["owner"], listed["kind"], listed["snapshot_id"], listed["behind"]) == (
+        "year-end",
+        "lease",
+        seals[1],
+        4,
+    )
+    assert (listed["state"], listed["reason"]) == ("held", "the auditors")
     line = call("list").stdout
     assert line.startswith("TABLE  STATE  WHO  SNAPSHOT  UNTIL  WHY\n")
     assert f"{LOG}  held     lease year-end  snapshot {seals[1]} (4 behind)  until" in line
     words = ("--for", "7d", "--reason", "the auditors", "--snapshot", str(seals[1]), "--json")
     renewed = json.loads(call("take", LOG, "year-end", *words).stdout)
-    (held,) = held_leases(house.log)
-    assert held.until is not None
+    (lease,) = held_leases(house.log)
+    assert lease.until is not None
     assert renewed == {
         "table": LOG,
         "owner": "year-end",
         "snapshot_id": seals[1],
-        "until": held.until.isoformat(),
+        "until": lease.until.isoformat(),
         "reason": "the auditors",
     }
     assert "Nothing was changed" in call("release", LOG, "year-end").stdout
@@ -86,7 +91,7 @@ def test_what_a_lagging_mirror_has_not_read_is_given_up_with_a_yes(house: House)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("take", LOG, MIRROR, "--for", "7d", "--reason", "r"), "reads changelog.things in ranges"),
         (("take", LOG, "me", "--for", "7d", "--reason", "r", "--snapshot", "4711"), "has no snapshot 4711"),
@@ -95,18 +100,18 @@ def test_what_a_lagging_mirror_has_not_read_is_given_up_with_a_yes(house: House)
         (("list", "no.table"), "no.table"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(house: House, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_done_is_one_line(house: House, words: tuple[str, ...], message: str) -> None:
     house.grow(1)
-    told = call(*words)
-    assert told.exit_code == 2
-    assert said in told.stderr
-    assert told.stderr.strip().count("\n") == 0
+    result = call(*words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.strip().count("\n") == 0
     assert leases(house.log) == {}
 
 
 def test_of_a_table_without_snapshots_nothing_can_be_held_yet(house: House) -> None:
-    told = call("take", LOG, "me", "--for", "7d", "--reason", "r").stderr
-    assert f"{LOG} has no snapshot yet, so there is nothing to hold. Remedy: take it again when something" in told
+    printed = call("take", LOG, "me", "--for", "7d", "--reason", "r").stderr
+    assert f"{LOG} has no snapshot yet, so there is nothing to hold. Remedy: take it again when something" in printed
 
 
 def test_the_audit_names_whom_the_list_names(house: House) -> None:
@@ -114,7 +119,7 @@ def test_the_audit_names_whom_the_list_names(house: House) -> None:
     house.mirror(first, until=days_ahead(1))
     assert call("take", LOG, "anna", "--for", "7d", "--reason", "r").exit_code == 0
     house.log.manage_snapshots().create_tag(first, "mine").commit()
-    listed = [f"{one['kind']} {one['owner']}" for one in json.loads(call("list", LOG, "--json").stdout)]
+    listed = [f"{lease['kind']} {lease['owner']}" for lease in json.loads(call("list", LOG, "--json").stdout)]
     assert listed == ["lease anna", f"mirror {MIRROR}"]
     assert LEASES.prove(Auditing(house.catalog, house.declarations), LOG).holders == tuple(listed)
     assert LOG in LEASES.names(house.declarations)
@@ -125,11 +130,14 @@ def test_names_that_differ_in_signs_alone_hold_each_for_itself(house: House) -> 
     assert call("take", LOG, "year [end]", "--for", "7d", "--reason", "r").exit_code == 0
     assert call("take", LOG, "year [end]", "--for", "9d", "--reason", "longer").exit_code == 0
     assert call("take", LOG, "year-end-", "--for", "7d", "--reason", "r").exit_code == 0
-    assert {(one.owner, one.reason) for one in held_leases(house.log)} == {("year [end]", "longer"), ("year-end-", "r")}
-    commands = {one["command"] for one in json.loads(call("list", LOG, "--json").stdout)}
+    assert {(lease.owner, lease.reason) for lease in held_leases(house.log)} == {
+        ("year [end]", "longer"),
+        ("year-end-", "r"),
+    }
+    commands = {lease["command"] for lease in json.loads(call("list", LOG, "--json").stdout)}
     assert f"lakehouse lease release {LOG} 'year [end]' --yes" in commands
     assert "Ended: year [end] holds" in call("release", LOG, "year [end]", "--yes").stdout
-    assert [one.owner for one in held_leases(house.log)] == ["year-end-"]
+    assert [lease.owner for lease in held_leases(house.log)] == ["year-end-"]
 
 
 def test_what_main_itself_keeps_is_shown_and_is_no_lease(house: House) -> None:

@@ -57,9 +57,9 @@ def test_a_plan_says_what_is_due_why_and_why_not_and_changes_nothing(house: Hous
     assert shown.stdout.splitlines()[-1].startswith(f"{len(_names(house))} tables: 1 needs something, 0 wait, ")
     for whole in (call("--plan", "-v").stdout, call(MIRROR, "--plan").stdout):
         assert "  nothing, because\n" in whole
-    told = json.loads(call("--plan", "--json").stdout)
-    assert set(told["tables"]) == set(_names(house))
-    [action] = told["tables"][LOG]["actions"]
+    plan = json.loads(call("--plan", "--json").stdout)
+    assert set(plan["tables"]) == set(_names(house))
+    [action] = plan["tables"][LOG]["actions"]
     assert action["operation"] == "expire"
     assert action["reasons"]
     house.mirror(first, until=days_ahead(1))
@@ -82,8 +82,8 @@ def _mirror(house: House) -> Sequence[str]:
 
 def test_only_what_is_asked_for_is_planned(house: House) -> None:
     house.grow(6)
-    told = json.loads(call(LOG, "--plan", "--json", "--only", "manifests").stdout)
-    assert [one["operation"] for one in told["tables"][LOG]["actions"]] == ["nothing"]
+    plan = json.loads(call(LOG, "--plan", "--json", "--only", "manifests").stdout)
+    assert [action["operation"] for action in plan["tables"][LOG]["actions"]] == ["nothing"]
 
 
 def test_a_slip_is_told_at_once(house: House) -> None:
@@ -121,20 +121,20 @@ def test_where_nothing_was_done_the_command_says_why(house: House, monkeypatch: 
     survey = TableSurvey(
         catalog=house.catalog, declarations=house.declarations, memory=memory, budget=Budget(), now=now
     )
-    found = survey.look(house.declarations.tables[LOG])
-    assert found is not None
-    record(house.catalog, decided_rows(found.plan, found.state, FEW, run_id="a run"), writer="a run")
+    surveyed = survey.look(house.declarations.tables[LOG])
+    assert surveyed is not None
+    record(house.catalog, decided_rows(surveyed.plan, surveyed.state, FEW, run_id="a run"), writer="a run")
 
     def made(_: Context, __: object, show: Callable[[RunOutcome], None], *, as_json: bool) -> None:
         show(RunOutcome(runs=["a run"]))
 
     monkeypatch.setattr("lakehouse.cli.processes.single_run.make_run", made)
-    told = call(LOG, MIRROR).stdout
-    assert f"{LOG}: nothing, because\n" in told
-    assert "    expire, blocked: " in told
-    assert f" snapshots: mirror {MIRROR} needs snapshot" in told
-    assert f"to end it: lakehouse lease release {LOG} {MIRROR} --yes" in told
-    assert f"{MIRROR}: nothing; `lakehouse maintain {MIRROR} --plan` says why." in told
+    printed = call(LOG, MIRROR).stdout
+    assert f"{LOG}: nothing, because\n" in printed
+    assert "    expire, blocked: " in printed
+    assert f" snapshots: mirror {MIRROR} needs snapshot" in printed
+    assert f"to end it: lakehouse lease release {LOG} {MIRROR} --yes" in printed
+    assert f"{MIRROR}: nothing; `lakehouse maintain {MIRROR} --plan` says why." in printed
     [row] = json.loads(call(LOG, "--json").stdout)
     assert (row["result"], len(row["blocked_by"])) == ("blocked", 1)
 
@@ -152,8 +152,8 @@ def test_what_is_due_is_told_of_all_tables_however_much_it_is(house: House, monk
         house.mirror(seal)
     house.declarations.tables[MIRROR] = replace(house.declarations.tables[MIRROR], maintenance=FEW)
     monkeypatch.setattr("lakehouse.cli.commands.maintain.maintain.Budget.of", lambda _: Budget(runs=1))
-    told = json.loads(call("--plan", "--json").stdout)["tables"]
-    assert [told[name]["actions"][0]["operation"] for name in (LOG, MIRROR)] == ["expire", "expire"]
+    tables = json.loads(call("--plan", "--json").stdout)["tables"]
+    assert [tables[name]["actions"][0]["operation"] for name in (LOG, MIRROR)] == ["expire", "expire"]
 
 
 def test_a_table_that_cannot_be_looked_at_is_named_and_no_other_waits_for_it(
@@ -163,12 +163,12 @@ def test_a_table_that_cannot_be_looked_at_is_named_and_no_other_waits_for_it(
     broken = house.catalog.load_table(tuple(COPY.split("."))).metadata_location.removeprefix("file://")
     Path(broken).unlink()
     for words in (("--plan",), ("--plan", "--json"), ()):
-        found = call(*words)
-        assert found.exit_code == 2, found.output
-        assert f"{COPY} could not be looked at: {COPY}: metadata file" in found.stderr
+        result = call(*words)
+        assert result.exit_code == 2, result.output
+        assert f"{COPY} could not be looked at: {COPY}: metadata file" in result.stderr
         # Nobody knows what it holds of the changelog that it reads.
-        assert f"{LOG} could not be looked at" in found.stderr
-        assert "mirror.things could not" not in found.stderr
+        assert f"{LOG} could not be looked at" in result.stderr
+        assert "mirror.things could not" not in result.stderr
 
 
 def _never(*_: object, **__: Mapping[str, object]) -> None:
@@ -184,7 +184,7 @@ def test_the_audit_tells_who_cannot_read_on_and_which_lease_is_overdue(house: Ho
     assert proof.holds
     assert f"the lease of mirror {MIRROR}" in proof.overdue[0]
     house.copy(house.head)
-    gone = [one.snapshot_id for one in house.log.metadata.snapshots][:4]
+    gone = [snapshot.snapshot_id for snapshot in house.log.metadata.snapshots][:4]
     tag = next(name for name, ref in house.log.metadata.refs.items() if ref.snapshot_id == first)
 
     house.catalog.commit_tables([TableChange(house.log.name(), (), (remove_ref(tag), remove_snapshots(gone)))])

@@ -50,16 +50,16 @@ def test_changes_go_after_a_checkpoint_and_with_a_yes(lake: MirroredLake) -> Non
     assert again["tag"] in made.stdout.replace("\n", "")
     shown = call("retire", LOG)
     assert "Would remove 5 changes" in shown.stdout
-    told = {"changelog": LOG, "changes": 5, "before": {"0": 5}, "behind": [], "done": False}
-    assert json.loads(call("retire", LOG, "--json").stdout) == told
+    report = {"changelog": LOG, "changes": 5, "before": {"0": 5}, "behind": [], "done": False}
+    assert json.loads(call("retire", LOG, "--json").stdout) == report
     assert len(lake.rows(LOG)) == 5
     done = call("retire", LOG, "--yes")
     assert done.exit_code == 0, done.output
     assert "Removed 5 changes" in done.stdout
     assert lake.rows(LOG) == []
     assert "no change is older" in call("retire", LOG, "--yes").stdout
-    told = {"changelog": LOG, "changes": 0, "before": {}, "behind": [], "done": False}
-    assert json.loads(call("retire", LOG, "--yes", "--json").stdout) == told
+    report = {"changelog": LOG, "changes": 0, "before": {}, "behind": [], "done": False}
+    assert json.loads(call("retire", LOG, "--yes", "--json").stdout) == report
 
 
 def test_who_has_not_read_what_could_go_is_named(lake: MirroredLake) -> None:

@@ -34,11 +34,11 @@ def test_good_is_0_and_broken_is_1_with_the_place(working_house: House) -> None:
     bad = audit(house)
     assert bad.exit_code == 1, bad.output
     assert "raw.birds, partition 0" in bad.output
-    found = json.loads(audit(house, "birds", "--json").output)
+    verdict = json.loads(audit(house, "birds", "--json").output)
     by_table = json.loads(audit(house, "raw.birds", "--json").output)
     assert [proof["stream"] for proof in by_table["streams"]] == ["birds"], "a table is asked of its stream"
-    assert not found["holds"]
-    assert any(finding["partition"] == 0 and "1" in finding["message"] for finding in found["streams"][0]["findings"])
+    assert not verdict["holds"]
+    assert any(finding["partition"] == 0 and "1" in finding["message"] for finding in verdict["streams"][0]["findings"])
 
 
 def test_what_cannot_be_judged_is_2_in_one_line(house: House, tmp_path: Path) -> None:

@@ -66,14 +66,14 @@ def test_broken_is_1_with_the_place_and_names_select(lake: Computed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "finding"),
+    ("statement", "finding"),
     [
         ({"scanned": {B: 0}}, "lineage_unused_input"),
         ({"dates": {B: OTHER_DAY.isoformat(), C: "2024-05-14"}}, "input_disagrees"),
     ],
 )
-def test_each_promise_can_break(lake: Computed, said: dict, finding: str) -> None:
-    lake.compute(TOP, **said)
+def test_each_promise_can_break(lake: Computed, statement: dict, finding: str) -> None:
+    lake.compute(TOP, **statement)
     bad = audit(lake, TOP)
     assert bad.exit_code == 1
     assert f"BROKEN {finding}: {TOP}" in bad.output

@@ -19,12 +19,12 @@ def test_a_second_entry_of_a_table_is_named(lake: Computed) -> None:
     catalog = lake.catalog
     catalog.create_namespace_if_not_exists("other")
     catalog.register_table(("other", "copy"), lake.load(B).metadata_location)
-    found = audit()
-    assert found.exit_code == 1, found.output
+    result = audit()
+    assert result.exit_code == 1, result.output
     assert f"BROKEN shared_files: {B}: {B} shares the UUID {lake.load(B).metadata.table_uuid} with other.copy" in (
-        found.output
+        result.output
     )
-    assert f"BROKEN shared_files: {A}" not in found.output
+    assert f"BROKEN shared_files: {A}" not in result.output
     assert audit(A).exit_code == 0
 
 
@@ -54,6 +54,6 @@ def test_a_catalog_that_lists_nothing_leaves_it_open_once(lake: Computed, monkey
         raise ForbiddenError("no listing")
 
     monkeypatch.setattr(SqlLakeCatalog, "entries", refused)
-    found = audit(A, B)
-    assert found.exit_code == 2, found.output
-    assert found.output.count("The catalog does not list its entries (ForbiddenError)") == 1
+    result = audit(A, B)
+    assert result.exit_code == 2, result.output
+    assert result.output.count("The catalog does not list its entries (ForbiddenError)") == 1

@@ -49,11 +49,11 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize("name", [A, B])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_file_that_is_not_as_it_was_is_named(lake: Computed, name: str, damage: str) -> None:
-    path, (spoil, told) = file_of(lake, name), DAMAGES[damage]
+    path, (spoil, message) = file_of(lake, name), DAMAGES[damage]
     spoil(path)
-    found = audit("--scan")
-    assert found.exit_code == 1, found.output
-    assert f"{name}: data file {path.name} {told}" in found.output
+    result = audit("--scan")
+    assert result.exit_code == 1, result.output
+    assert f"{name}: data file {path.name} {message}" in result.output
 
 
 @pytest.mark.parametrize("name", [A, B])
@@ -126,10 +126,10 @@ def test_what_a_tag_keeps_is_looked_at_after_the_table_has_gone_on(lake: Compute
 def test_one_that_is_gone_hides_no_commit_of_a_stranger(lake: Computed) -> None:
     file_of(lake, A).unlink()
     lake.load(B).delete("n = 0")
-    found = audit("--scan")
-    assert found.exit_code == 1
-    assert f"{A}: data file" in found.output
-    assert f"{B}: snapshot {lake.head(B)} (" in found.output
+    result = audit("--scan")
+    assert result.exit_code == 1
+    assert f"{A}: data file" in result.output
+    assert f"{B}: snapshot {lake.head(B)} (" in result.output
 
 
 def test_what_is_whole_holds(lake: Computed) -> None:
@@ -174,14 +174,14 @@ def test_a_damaged_metadata_file_is_a_finding(lake: Computed, damage: Callable[[
     path = Path(lake.load(A).metadata_location.removeprefix("file://"))
     kind = damage(path)
     lake.load(B).delete("n = 0")
-    found = audit()
-    assert found.exit_code == 1, found.output
-    assert found.output.count(f"BROKEN {kind}: {A}: {A}: metadata file {path.name} ") == 1
-    assert "Remedy: restore the file" in found.output
-    assert f"{B}: snapshot {lake.head(B)} (" in found.output
-    assert "NOT PROVEN" not in found.output
+    result = audit()
+    assert result.exit_code == 1, result.output
+    assert result.output.count(f"BROKEN {kind}: {A}: {A}: metadata file {path.name} ") == 1
+    assert "Remedy: restore the file" in result.output
+    assert f"{B}: snapshot {lake.head(B)} (" in result.output
+    assert "NOT PROVEN" not in result.output
     verdict = json.loads(audit("--json").stdout)
-    assert [(one["kind"], one["table"]) for one in verdict["unreadable"]] == [(kind, A)]
+    assert [(entry["kind"], entry["table"]) for entry in verdict["unreadable"]] == [(kind, A)]
 
 
 def test_an_older_list_of_manifests_is_named(lake: Computed) -> None:
@@ -192,13 +192,13 @@ def test_an_older_list_of_manifests_is_named(lake: Computed) -> None:
 
     def exchange(document: Document) -> None:
         newest, *before = ancestry(document)
-        older = next(one for one in before if "lakehouse.run_id" in one["summary"])
+        older = next(snapshot for snapshot in before if "lakehouse.run_id" in snapshot["summary"])
         newest["manifest-list"] = older["manifest-list"]
 
     lake.edit(C, exchange)
-    found = audit(C)
-    assert found.exit_code == 1, found.output
-    assert f"BROKEN rows_differ: {C}: {C}: its files list" in found.output
+    result = audit(C)
+    assert result.exit_code == 1, result.output
+    assert f"BROKEN rows_differ: {C}: {C}: its files list" in result.output
 
 
 def test_what_expiry_took_while_it_was_read_is_not_lost(lake: Computed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,9 +228,9 @@ def test_a_metadata_file_with_a_wrong_field_is_named_in_one_line(
 ) -> None:
     lake.edit(B, change)
     (path,) = lake.catalog.locations([tuple(B.split("."))]).known.values()
-    found = audit(B)
-    assert found.exit_code == 1, found.output
-    (line,) = (line for line in found.output.splitlines() if line.startswith("BROKEN"))
+    result = audit(B)
+    assert result.exit_code == 1, result.output
+    (line,) = (line for line in result.output.splitlines() if line.startswith("BROKEN"))
     assert f"BROKEN unreadable_file: {B}: {B}: metadata file {path.rpartition('/')[2]} cannot be read (" in line
     assert "Remedy: restore the file from a backup" in line
-    assert "hunter2" not in found.output
+    assert "hunter2" not in result.output

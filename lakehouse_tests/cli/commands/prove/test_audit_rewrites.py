@@ -44,13 +44,14 @@ def rewritten(lake: Computed, name: str, *numbers: int) -> int:
 
 
 def test_a_rewrite_of_somebody_else_is_proven_or_broken(lake: Computed) -> None:
-    at = rewritten(lake, TOP, 1, 0)
+    snapshot_id = rewritten(lake, TOP, 1, 0)
     good = audit(lake)
     assert good.exit_code == 0, good.output
-    assert json.loads(audit(lake, "--json", TOP).stdout)["rewrites"][0]["proven"] == [at]
-    at = rewritten(lake, TOP, 1, 7)
+    assert json.loads(audit(lake, "--json", TOP).stdout)["rewrites"][0]["proven"] == [snapshot_id]
+    snapshot_id = rewritten(lake, TOP, 1, 7)
     bad = audit(lake)
     assert bad.exit_code == 1, bad.output
     assert (
-        f"BROKEN rewrite_changed_rows: {TOP}: {TOP}: snapshot {at}, a rewrite from outside the protocol" in bad.output
+        f"BROKEN rewrite_changed_rows: {TOP}: {TOP}: snapshot {snapshot_id}, a rewrite from outside the protocol"
+        in bad.output
     )

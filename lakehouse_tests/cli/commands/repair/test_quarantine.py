@@ -30,21 +30,21 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[Record]:
     return records
 
 
-def said(*words: str) -> str:
+def printed(*words: str) -> str:
     done = CliRunner().invoke(app, ["quarantine", "export", "birds", "dead", *words])
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
 def test_it_shows_and_sends_nothing(sent: list[Record]) -> None:
-    shown = said()
+    shown = printed()
     assert "quarantine.birds: 2 records to send to dead; 3 are there already." in shown
     assert "Nothing was sent" in shown
     assert sent == []
 
 
 def test_it_sends_where_it_is_told_to(sent: list[Record]) -> None:
-    assert json.loads(said("--yes", "--json")) == {
+    assert json.loads(printed("--yes", "--json")) == {
         "stream": "birds",
         "topic": "dead",
         "to_send": 2,

@@ -90,12 +90,12 @@ def test_json_says_the_same_and_what_was_done(stream: InProcess) -> None:
 
 @pytest.mark.parametrize("text", ["0", "0:", "0:5-2", "x:1", "0:1-2-3"])
 def test_what_names_no_offsets_is_one_line(stream: InProcess, text: str) -> None:
-    told = call("things", "--offsets", text)
-    assert told.exit_code == 2
-    assert f"--offsets is '{text}'" in told.stderr
+    result = call("things", "--offsets", text)
+    assert result.exit_code == 2
+    assert f"--offsets is '{text}'" in result.stderr
 
 
 def test_what_is_not_in_quarantine_is_one_line(stream: InProcess) -> None:
-    told = call("things", "--offsets", "0:0", "--yes")
-    assert told.exit_code == 2
-    assert "quarantine.things holds none of the records" in told.stderr
+    result = call("things", "--offsets", "0:0", "--yes")
+    assert result.exit_code == 2
+    assert "quarantine.things holds none of the records" in result.stderr

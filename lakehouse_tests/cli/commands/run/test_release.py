@@ -37,30 +37,30 @@ def released(group: Group) -> str:
 
 def test_show_tells_what_readers_get(group: Group) -> None:
     made = released(group)
-    told = call("show", "things")
-    assert told.exit_code == 0, told.output
-    assert f"Release {made}" in told.stdout
+    result = call("show", "things")
+    assert result.exit_code == 0, result.output
+    assert f"Release {made}" in result.stdout
     for short in "abc":
-        assert f"{group.name(short)} │ {group.head(short)}" in told.stdout
-    assert f"VERSION AS OF '{tag_of(made)}'" in told.stdout
-    found = json.loads(call("show", "things", "--json").stdout)
-    assert (found["id"], found["tag"], found["current"], found["kind"]) == (made, tag_of(made), True, "release")
-    assert (found["runtime_date"], found["parameters"]) == (DATE, '{"p":"p"}')
-    assert [member["snapshot_id"] for member in found["members"]] == [group.head(short) for short in "abc"]
+        assert f"{group.name(short)} │ {group.head(short)}" in result.stdout
+    assert f"VERSION AS OF '{tag_of(made)}'" in result.stdout
+    release = json.loads(call("show", "things", "--json").stdout)
+    assert (release["id"], release["tag"], release["current"], release["kind"]) == (made, tag_of(made), True, "release")
+    assert (release["runtime_date"], release["parameters"]) == (DATE, '{"p":"p"}')
+    assert [member["snapshot_id"] for member in release["members"]] == [group.head(short) for short in "abc"]
 
 
 def test_show_an_older_one(group: Group) -> None:
     first, _ = released(group), released(group)
-    found = json.loads(call("show", "things", "--id", first, "--json").stdout)
-    assert (found["id"], found["current"]) == (first, False)
+    release = json.loads(call("show", "things", "--id", first, "--json").stdout)
+    assert (release["id"], release["current"]) == (first, False)
 
 
 def test_a_release_that_is_not_whole_is_an_error(group: Group) -> None:
     made = released(group)
     group.change("b", remove_ref(tag_of(made)))
-    told = call("show", "things")
-    assert told.exit_code == 2
-    assert "was removed, though the release is kept. Remedy: set it again at snapshot " in told.stderr
+    result = call("show", "things")
+    assert result.exit_code == 2
+    assert "was removed, though the release is kept. Remedy: set it again at snapshot " in result.stderr
 
 
 def test_rollback_needs_a_yes_and_is_on_record(group: Group) -> None:
@@ -68,8 +68,8 @@ def test_rollback_needs_a_yes_and_is_on_record(group: Group) -> None:
     shown = call("rollback", "things", first, "--why", "wrong delays")
     assert shown.exit_code == 0
     assert f"Readers of things would get {first} instead of {second}." in shown.stdout
-    told = {"group": "things", "before": second, "release": first, "done": False}
-    assert json.loads(call("rollback", "things", first, "--why", "wrong delays", "--json").stdout) == told
+    report = {"group": "things", "before": second, "release": first, "done": False}
+    assert json.loads(call("rollback", "things", first, "--why", "wrong delays", "--json").stdout) == report
     assert group.open().id == second
     done = call("rollback", "things", first, "--why", "wrong delays", "--yes")
     assert done.exit_code == 0, done.output
@@ -103,9 +103,9 @@ def test_what_cannot_be_done_is_one_line(group: Group) -> None:
 @pytest.mark.parametrize("yes", [("--yes",), ()])
 def test_rollback_to_what_is_current_changes_nothing(group: Group, yes: tuple[str, ...]) -> None:
     made, before = released(group), group.load_pointer()
-    told = call("rollback", "things", made, "--why", "x", *yes)
-    assert told.exit_code == 0
-    assert told.stdout.strip() == f"Readers of things get {made} already; nothing to do."
+    result = call("rollback", "things", made, "--why", "x", *yes)
+    assert result.exit_code == 0
+    assert result.stdout.strip() == f"Readers of things get {made} already; nothing to do."
     assert group.load_pointer() == before
 
 
@@ -119,10 +119,10 @@ def test_what_was_dropped_is_one_line_with_a_remedy(group: Group) -> None:
     group.catalog.drop_table(group.declared.table.identifier)
     back = ("rollback", "things", made, "--why", "x")
     for words in (("show", "things"), back, (*back, "--yes")):
-        told = call(*words)
-        assert told.exit_code == 2, words
-        assert "There is no table release.things: nothing was released under this name, or the table" in told.stderr
-        assert "Remedy: materialize the asset release/things" in told.stderr
+        result = call(*words)
+        assert result.exit_code == 2, words
+        assert "There is no table release.things: nothing was released under this name, or the table" in result.stderr
+        assert "Remedy: materialize the asset release/things" in result.stderr
     assert "things: nothing was released yet." in call("list").stdout
 
 
@@ -143,5 +143,9 @@ def test_the_audit_judges_each_release(group: Group, monkeypatch: pytest.MonkeyP
     bad = audited(group, monkeypatch, "things")
     assert bad.exit_code == 1
     assert f"BROKEN tag_missing: {group.name('b')}: {group.name('b')} has no tag {tag_of(made)}." in bad.stdout
-    told = json.loads(audited(group, monkeypatch, "--json").stdout)
-    assert (told["holds"], told["releases"][0]["group"], told["releases"][0]["holds"]) == (False, "things", False)
+    verdict = json.loads(audited(group, monkeypatch, "--json").stdout)
+    assert (verdict["holds"], verdict["releases"][0]["group"], verdict["releases"][0]["holds"]) == (
+        False,
+        "things",
+        False,
+    )

@@ -23,8 +23,8 @@ def condition_of(kind: spark.DataType, check: Check) -> Condition:
 
 
 def agrees(verdict: bool | None, condition: Condition, values: list[Any], kind: pa.DataType) -> None:
-    held = condition.holds(pa.array(values, kind)).to_pylist()
-    assert verdict is None or held == [verdict] * len(values)
+    verdicts = condition.holds(pa.array(values, kind)).to_pylist()
+    assert verdict is None or verdicts == [verdict] * len(values)
 
 
 @settings(max_examples=400, deadline=None)

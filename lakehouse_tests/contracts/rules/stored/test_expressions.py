@@ -77,7 +77,7 @@ KINDS: Mapping[str, tuple[spark.DataType, st.SearchStrategy[Any]]] = {
     "wide": (spark.DecimalType(38, 18), CENTS),
     "date": (spark.DateType(), DAYS),
     "moment": (spark.TimestampType(), MOMENTS),
-    "clock": (spark.TimestampNTZType(), MOMENTS.map(lambda at: at.replace(tzinfo=None))),
+    "clock": (spark.TimestampNTZType(), MOMENTS.map(lambda moment: moment.replace(tzinfo=None))),
     "bool": (spark.BooleanType(), st.booleans()),
     "bytes": (spark.BinaryType(), st.sampled_from([b"", b"a", b"\x00", b"\xff", b"ab"])),
 }
@@ -96,12 +96,12 @@ def in_range(ends: tuple[Any, Any], low: bool, high: bool) -> Check:
 
 def checks_of(name: str) -> st.SearchStrategy[Check]:
     values = bound(KINDS[name][1])
-    found = [st.builds(make, values) for make in ORDERED]
-    found += [st.builds(make, st.lists(values, min_size=1, max_size=14)) for make in (Check.isin, Check.notin)]
-    found.append(st.builds(in_range, st.tuples(values, values), st.booleans(), st.booleans()))
+    strategies = [st.builds(make, values) for make in ORDERED]
+    strategies += [st.builds(make, st.lists(values, min_size=1, max_size=14)) for make in (Check.isin, Check.notin)]
+    strategies.append(st.builds(in_range, st.tuples(values, values), st.booleans(), st.booleans()))
     if name == "text":
-        found += [st.builds(make, WORDS) for make in (Check.str_startswith, Check.str_endswith)]
-        found += [
+        strategies += [st.builds(make, WORDS) for make in (Check.str_startswith, Check.str_endswith)]
+        strategies += [
             st.builds(Check.str_length, st.integers(0, 2), st.integers(2, 3)),
             st.builds(lambda n: Check.str_length(exact_value=n), st.integers(0, 3)),
             st.builds(
@@ -109,7 +109,7 @@ def checks_of(name: str) -> st.SearchStrategy[Check]:
             ),
             st.builds(Check.str_contains, st.sampled_from(["a$", r"^\w", r"\bB", "^$", re.compile("^a$", re.M)])),
         ]
-    return st.one_of(found)
+    return st.one_of(strategies)
 
 
 @st.composite
@@ -124,7 +124,8 @@ def judged(draw: st.DrawFn, each: int, *names: str) -> tuple[list[tuple[str, Che
 def table_of(values: Mapping[str, Sequence[Any]]) -> pa.Table:
     columns = tuple(Column(name, KINDS[name][0], required=False) for name in values)
     return pa.table(
-        [pa.array(held, kind) for held, kind in zip(values.values(), small(columns), strict=True)], list(values)
+        [pa.array(column_values, kind) for column_values, kind in zip(values.values(), small(columns), strict=True)],
+        list(values),
     )
 
 
@@ -139,11 +140,11 @@ def condition_of(name: str, check: Check) -> Condition:
 
 
 @FEW
-@given(found=judged(6))
+@given(case=judged(6))
 def test_spark_decides_as_arrow_does(
-    either_session: SparkSession, found: tuple[list[tuple[str, Check]], dict[str, list[Any]]]
+    either_session: SparkSession, case: tuple[list[tuple[str, Check]], dict[str, list[Any]]]
 ) -> None:
-    asked, values = found
+    asked, values = case
     table = table_of(values)
     conditions = [condition_of(name, check) for name, check in asked]
     expected = [
@@ -163,8 +164,8 @@ def test_a_long_text_takes_neither_the_stack_nor_endless_time(sql_session: Spark
     values = ["ab" * 5_000, "a" * 60 + "!"]
     asked = [condition_of("text", Check.str_matches(pattern)) for pattern in ("^(a|b)+$", "^([a-z]+)*$")]
     column = Column("text", KINDS["text"][0], required=False)
-    found = sql_session.createDataFrame(table_of({"text": values})).select(*(holds(one, column, "") for one in asked))
-    assert [tuple(row) for row in found.collect()] == [(True, True), (False, False)]
+    rows = sql_session.createDataFrame(table_of({"text": values})).select(*(holds(rule, column, "") for rule in asked))
+    assert [tuple(row) for row in rows.collect()] == [(True, True), (False, False)]
 
 
 COMPARABLE = ("text", "int", "long", "decimal", "date", "moment", "bytes", "bool")
@@ -181,11 +182,11 @@ def same_in_pandera(name: str, check: Check) -> bool:
 
 
 @FEW
-@given(found=judged(2, *COMPARABLE))
+@given(case=judged(2, *COMPARABLE))
 def test_a_rule_is_broken_where_panderas_own_backend_says_so(
-    sql_session: SparkSession, found: tuple[list[tuple[str, Check]], dict[str, list[Any]]]
+    sql_session: SparkSession, case: tuple[list[tuple[str, Check]], dict[str, list[Any]]]
 ) -> None:
-    asked, values = found
+    asked, values = case
     asked = [(name, check) for name, check in asked if same_in_pandera(name, check)]
     table = table_of(values)
     expected = {
@@ -197,7 +198,7 @@ def test_a_rule_is_broken_where_panderas_own_backend_says_so(
         {f"c{n}": pandera.Column(KINDS[name][0], check, nullable=True) for n, (name, check) in enumerate(asked)}
     )
     frame = schema.validate(sql_session.createDataFrame(wide))
-    failed = {each["column"] for kind in frame.pandera.errors.values() for told in kind.values() for each in told}
+    failed = {each["column"] for kind in frame.pandera.errors.values() for errors in kind.values() for each in errors}
     assert {f"c{n}" for n, broken in expected.items() if broken} == failed
 
 

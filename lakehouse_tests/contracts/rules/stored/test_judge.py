@@ -12,7 +12,7 @@ from pandera.api.checks import Check
 
 from lakehouse.contracts.rules.stored import ColumnMissing, SnapshotGone
 from lakehouse.declarations.policies.expectation import Rows
-from lakehouse_tests.contracts.rules.conftest import MakeContract, declare, found
+from lakehouse_tests.contracts.rules.conftest import MakeContract, broken_rules, declare
 
 pytestmark = pytest.mark.spark
 
@@ -45,7 +45,7 @@ def test_rules_that_metadata_decide_need_neither_spark_nor_a_data_file(contract:
     things.without_data(tmp_path)
     report = things.judge()
     assert (things.sessions, report.jobs) == (0, 0)
-    assert found(report) == {
+    assert broken_rules(report) == {
         **dict.fromkeys([verdict.name for verdict in report.verdicts], (0, "manifests")),
         "n: expected, but null": (1, "manifests"),
         "at least 2 rows and at most 5 rows": (0, "summary"),
@@ -65,7 +65,7 @@ def test_what_bounds_cannot_decide_is_scanned_in_one_job_and_shown_by_another(co
     )
     things.append([{"id": n, "share": 0.5, "code": f"A{n}", "secret": n} for n in range(5)])
     sound = things.judge()
-    assert found(sound) == {
+    assert broken_rules(sound) == {
         "id: required, but null": (0, "manifests"),
         "share: less_than_or_equal_to(1.0)": (0, "scan"),
         "code: required, but null": (0, "manifests"),
@@ -133,7 +133,7 @@ def test_bounds_tell_how_many_rows_break_a_rule_where_whole_files_do(contract: M
     things.append([{"id": 2, "n": -1}, {"id": 3, "n": -2}, {"id": 4, "n": None}])
     things.without_data(tmp_path)
     report = things.judge()
-    assert found(report)["n: greater_than_or_equal_to(0)"] == (2, "manifests")
+    assert broken_rules(report)["n: greater_than_or_equal_to(0)"] == (2, "manifests")
     assert report.rows == 4
     assert report.jobs == 0
 
@@ -144,7 +144,7 @@ def test_deleted_rows_do_not_count_though_their_files_still_hold_them(contract: 
     things.append([{"id": 1, "n": 3}, {"id": 2, "n": -1}, {"id": 3, "n": -2}, {"id": 4, "n": None}, {"id": 5, "n": 1}])
     things.sql("DELETE FROM lake.raw.things WHERE id IN (2, 3, 4)")
     report = things.judge()
-    assert found(report) == {
+    assert broken_rules(report) == {
         "id: required, but null": (0, "manifests"),
         "n: expected, but null": (0, "scan"),
         "n: greater_than_or_equal_to(0)": (0, "scan"),
@@ -158,14 +158,14 @@ def test_the_number_of_rows_is_counted_where_the_summary_leaves_it_open(contract
     assert things.declared.expects
     things.append([{"id": n} for n in range(3)])
     report = things.judge()
-    assert found(report)["at least 4 rows"] == (1, "summary")
+    assert broken_rules(report)["at least 4 rows"] == (1, "summary")
     columns, properties = {"id": KEY}, {"write.delete.mode": "merge-on-read"}
     things = contract(columns, name="raw.more", expects=(Rows(least=5),), properties=properties)
     things.append([{"id": n} for n in range(5)])
     before = things.sql("DELETE FROM lake.raw.more WHERE id IN (2, 3)")
     after = things.append([{"id": 9}])
     report = things.judge(after, since=before)
-    assert found(report)["at least 5 rows"] == (1, "scan")
+    assert broken_rules(report)["at least 5 rows"] == (1, "scan")
     assert (report.rows, report.jobs, report.since) == (4, 1, None)
     assert report.whole_because == "delete files leave open how many rows there are"
 
@@ -193,7 +193,7 @@ def test_where_more_than_appends_came_since_all_rows_are_judged(contract: MakeCo
     things.append([{"id": 2, "n": 1}])
     last = things.sql("DELETE FROM lake.raw.things WHERE id = 2")
     report = things.judge(last, since=first)
-    assert (report.since, report.rows, found(report)["n: greater_than_or_equal_to(0)"][0]) == (None, 1, 1)
+    assert (report.since, report.rows, broken_rules(report)["n: greater_than_or_equal_to(0)"][0]) == (None, 1, 1)
     assert report.whole_because == f"snapshot {last} did more than append"
     elsewhere = things.judge(first, since=17)
     assert "17 is not among its ancestors" in elsewhere.whole_because
@@ -215,7 +215,7 @@ def test_files_without_statistics_are_scanned(contract: MakeContract) -> None:
     columns = {"id": KEY, "n": pa.Column(T.IntegerType(), Check.ge(0), nullable=True)}
     things = contract(columns, properties={"write.metadata.metrics.default": "none"})
     things.append([{"id": 1, "n": 1}])
-    assert {source for _, source in found(things.judge()).values()} == {"scan"}
+    assert {source for _, source in broken_rules(things.judge()).values()} == {"scan"}
 
 
 def test_numbers_that_are_none_are_no_less_and_no_more_than_a_bound(contract: MakeContract) -> None:
@@ -224,7 +224,7 @@ def test_numbers_that_are_none_are_no_less_and_no_more_than_a_bound(contract: Ma
     )
     things.sql("INSERT INTO lake.raw.things VALUES (1, double('NaN')), (2, 1.0), (3, null)")
     report = things.judge()
-    assert [broken for broken, _ in found(report).values()] == [0, 1, 1, 0]
+    assert [broken for broken, _ in broken_rules(report).values()] == [0, 1, 1, 0]
     things.sql("DELETE FROM lake.raw.things WHERE id = 1")
     assert things.judge().jobs == 0, "Spark's writer counts them, so that bounds decide"
 

@@ -4,13 +4,13 @@ import pytest
 
 from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE, TopicNumbers
 
-ONE = TopicNumbers((("orders", "i"),))
+SINGLE_TOPIC = TopicNumbers((("orders", "i"),))
 MANY = TopicNumbers((("orders", "i"), ("returns", "j")), many=True)
 
 
 def test_in_a_stream_of_one_topic_the_numbers_are_kafkas() -> None:
-    assert (ONE.split(7), ONE.label(7), ONE.read("7")) == (("orders", 7), "7", 7)
-    assert ONE.read("orders:7") is None
+    assert (SINGLE_TOPIC.split(7), SINGLE_TOPIC.label(7), SINGLE_TOPIC.read("7")) == (("orders", 7), "7", 7)
+    assert SINGLE_TOPIC.read("orders:7") is None
 
 
 def test_of_several_topics_the_label_names_the_topic() -> None:

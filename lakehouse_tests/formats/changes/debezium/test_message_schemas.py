@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lakehouse.declarations import Changelog, Debezium
 from lakehouse_tests.formats.changes.decoding import changelog, debezium, decode, wrapped
 
-LONG, TEXT, AMOUNT, AT = T.LongType(), T.StringType(), T.DecimalType(12, 2), T.TimestampNTZType()
+LONG, TEXT, AMOUNT, TIMESTAMP = T.LongType(), T.StringType(), T.DecimalType(12, 2), T.TimestampNTZType()
 UNAVAILABLE = "__debezium_unavailable_value"
 MOMENT = dt.datetime(2024, 2, 29, 12, 34, 56, 789_000)  # noqa: DTZ001
 MILLIS = 1_709_210_096_789
@@ -83,15 +83,15 @@ def arrives(value: Any, described: Described, kind: T.DataType, form: Debezium |
             Decimal("38.30"),
         ),
         (AMOUNT, {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"}, precise(3838), "wrong_type"),
-        (AT, whole(TIME + "Timestamp"), MILLIS, MOMENT),
-        (AT, whole(CONNECT + "Timestamp"), MILLIS, MOMENT),
-        (AT, whole(TIME + "MicroTimestamp"), MILLIS * 1000, MOMENT),
-        (AT, whole(TIME + "NanoTimestamp"), MILLIS * 10**6, MOMENT),
-        (AT, whole(TIME + "NanoTimestamp"), MILLIS * 10**6 + 1, "out_of_range"),
-        (AT, whole(), MILLIS, "wrong_type"),
-        (AT, whole(TIME + "MicroTime"), 1, "wrong_type"),
-        (AT, {"type": "string", "name": TIME + "IsoTimestamp"}, "2024-02-29T12:34:56.789Z", MOMENT),
-        (AT, {"type": "string", "name": TIME + "ZonedTimestamp"}, "2024-02-29T12:34:56.789Z", "wrong_type"),
+        (TIMESTAMP, whole(TIME + "Timestamp"), MILLIS, MOMENT),
+        (TIMESTAMP, whole(CONNECT + "Timestamp"), MILLIS, MOMENT),
+        (TIMESTAMP, whole(TIME + "MicroTimestamp"), MILLIS * 1000, MOMENT),
+        (TIMESTAMP, whole(TIME + "NanoTimestamp"), MILLIS * 10**6, MOMENT),
+        (TIMESTAMP, whole(TIME + "NanoTimestamp"), MILLIS * 10**6 + 1, "out_of_range"),
+        (TIMESTAMP, whole(), MILLIS, "wrong_type"),
+        (TIMESTAMP, whole(TIME + "MicroTime"), 1, "wrong_type"),
+        (TIMESTAMP, {"type": "string", "name": TIME + "IsoTimestamp"}, "2024-02-29T12:34:56.789Z", MOMENT),
+        (TIMESTAMP, {"type": "string", "name": TIME + "ZonedTimestamp"}, "2024-02-29T12:34:56.789Z", "wrong_type"),
         (
             T.TimestampType(),
             {"type": "string", "name": TIME + "ZonedTimestamp"},
@@ -130,15 +130,15 @@ def arrives(value: Any, described: Described, kind: T.DataType, form: Debezium |
         (TEXT, decimal(2), precise(3838), "wrong_type"),
         (T.BooleanType(), {"type": "boolean"}, True, True),
         (T.ArrayType(AMOUNT), {"type": "array", "items": decimal(1)}, [precise(5), None], [Decimal("0.50"), None]),
-        (T.ArrayType(AT), {"type": "array", "items": whole(TIME + "Timestamp")}, [MILLIS], [MOMENT]),
+        (T.ArrayType(TIMESTAMP), {"type": "array", "items": whole(TIME + "Timestamp")}, [MILLIS], [MOMENT]),
         (
-            T.MapType(TEXT, AT),
+            T.MapType(TEXT, TIMESTAMP),
             {"type": "map", "keys": {"type": "string"}, "values": whole(TIME + "Timestamp")},
             {"a": MILLIS},
             [("a", MOMENT)],
         ),
         (
-            T.StructType([T.StructField("at", AT)]),
+            T.StructType([T.StructField("at", TIMESTAMP)]),
             {"type": "struct", "fields": fields({"at": whole(TIME + "Timestamp")})},
             {"at": MILLIS},
             {"at": MOMENT},
@@ -155,7 +155,7 @@ def test_the_schema_decides(kind: T.DataType, described: Described, value: Any, 
 )
 def test_and_not_what_was_declared_of_the_connector(form: Debezium) -> None:
     assert arrives(precise(3838), decimal(2), AMOUNT, form) == Decimal("38.38")
-    assert arrives(MILLIS, whole(TIME + "Timestamp"), AT, form) == MOMENT
+    assert arrives(MILLIS, whole(TIME + "Timestamp"), TIMESTAMP, form) == MOMENT
 
 
 def test_a_refusal_names_both_types_and_what_to_do() -> None:
@@ -182,7 +182,7 @@ def test_a_type_that_changes_between_messages_is_followed() -> None:
         message(precise(3838), decimal(2)),
     ]
     read = decode(messages, log_of(AMOUNT), keys=[{"id": 1}] * len(messages))
-    assert {row: found["after"] and found["after"]["c"] for row, found in read.rows.items()} == {
+    assert {row: change["after"] and change["after"]["c"] for row, change in read.rows.items()} == {
         0: Decimal("38.38"),
         1: Decimal("38.38"),
         2: Decimal("38.38"),
@@ -198,7 +198,7 @@ def test_however_many_schemas_there_are_each_message_has_its_own() -> None:
     assert [row["after"]["c"] for row in read.rows.values()] == [Decimal("1.00")] * len(scales)
 
 
-@pytest.mark.parametrize("kind", [AMOUNT, TEXT, T.BinaryType(), AT, T.ArrayType(AMOUNT)], ids=str)
+@pytest.mark.parametrize("kind", [AMOUNT, TEXT, T.BinaryType(), TIMESTAMP, T.ArrayType(AMOUNT)], ids=str)
 @pytest.mark.parametrize("described", [decimal(4), {"type": "string"}, {"type": "bytes"}], ids=str)
 def test_a_value_that_was_not_sent_is_none(kind: T.DataType, described: Described) -> None:
     """Whatever the type: where it does not fit, nothing of it had to be read."""
@@ -210,7 +210,7 @@ def test_a_value_that_was_not_sent_is_none(kind: T.DataType, described: Describe
     assert read.only()["after"]["c"] is None
 
 
-KEYED = changelog({"at": AT, "amount": AMOUNT}, key=("at", "amount"))
+KEYED = changelog({"at": TIMESTAMP, "amount": AMOUNT}, key=("at", "amount"))
 KEY = {"at": whole(TIME + "Timestamp"), "amount": decimal(4)}
 OLD, NEW = {"at": MILLIS, "amount": precise(383_800)}, {"at": MILLIS, "amount": precise(10_000)}
 WANTED = {"at": MOMENT, "amount": Decimal("38.38")}
@@ -276,7 +276,7 @@ def test_a_decimal_keeps_its_value_or_is_refused(numbers: list[tuple[int, int]],
 @settings(max_examples=120, deadline=None)
 @given(st.lists(INSTANTS, min_size=1, max_size=6), st.sampled_from(["millis", "micros", "nanos", "text"]))
 def test_an_instant_keeps_its_value_or_is_refused(instants: list[tuple[str, int]], unit: Any) -> None:
-    log = log_of(AT, Debezium(timestamps=unit))
+    log = log_of(TIMESTAMP, Debezium(timestamps=unit))
     read = decode([message(count, whole(TIME + name)) for name, count in instants], log)
     for row, (name, count) in enumerate(instants):
         micros, rest = divmod(count * 10**6, SECONDS[name])
@@ -292,7 +292,7 @@ def test_an_instant_keeps_its_value_or_is_refused(instants: list[tuple[str, int]
 
 KINDS = [
     *(T.BooleanType(), T.IntegerType(), LONG, T.FloatType(), T.DoubleType(), AMOUNT, TEXT, T.BinaryType()),
-    *(T.DateType(), AT, T.TimestampType()),
+    *(T.DateType(), TIMESTAMP, T.TimestampType()),
 ]
 NAMES = ["", "Timestamp", "MicroTimestamp", "NanoTimestamp", "Time", "MicroTime", "NanoTime", "Date", "Year"]
 OTHERS = [{"type": kind} for kind in ("boolean", "float", "double", "string", "bytes")]
@@ -310,6 +310,6 @@ def test_a_message_is_read_the_same_beside_messages_of_other_schemas(
 ) -> None:
     messages = [message(value, described) for described, value in pairs]
     together = decode(messages, log)
-    for row, one in enumerate(messages):
-        alone = decode([one], log)
+    for row, single in enumerate(messages):
+        alone = decode([single], log)
         assert (alone.rows.get(0), alone.errors.get(0)) == (together.rows.get(row), together.errors.get(row))

@@ -31,14 +31,14 @@ def test_a_change_has_operation_key_images_position_transaction_and_time() -> No
 
 @pytest.mark.parametrize("form", [lambda x: x, wrapped])
 @pytest.mark.parametrize(
-    ("operation", "image", "told"),
+    ("operation", "image", "expected"),
     [("c", "after", "insert"), ("u", "after", "update"), ("r", "after", "read"), ("d", "before", "delete")],
 )
 def test_an_operation_takes_its_key_from_the_image_that_has_the_row(
-    form: Any, operation: str, image: str, told: str
+    form: Any, operation: str, image: str, expected: str
 ) -> None:
     row = decode([form(debezium(operation, **{image: ROW}))]).only()
-    assert (row["operation"], row["key"], row[image]) == (told, {"id": 1}, ROW)
+    assert (row["operation"], row["key"], row[image]) == (expected, {"id": 1}, ROW)
     assert row["before" if image == "after" else "after"] is None
 
 
@@ -107,7 +107,7 @@ def test_a_transaction_boundary_names_its_transaction_and_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("identity", "told"),
+    ("identity", "expected"),
     [
         ("7:100", "7"),  # PostgreSQL: the position after the colon is each message's own
         ("7", "7"),
@@ -115,11 +115,11 @@ def test_a_transaction_boundary_names_its_transaction_and_time() -> None:
         ("file=mysql-bin.000003,pos=154", "file=mysql-bin.000003,pos=154"),
     ],
 )
-def test_begin_end_and_changes_of_a_transaction_name_it_alike(identity: str, told: str) -> None:
+def test_begin_end_and_changes_of_a_transaction_name_it_alike(identity: str, expected: str) -> None:
     change = {**debezium("c", ROW), "transaction": {"id": identity, "total_order": 1}}
     begin = {"status": "BEGIN", "id": identity, "ts_ms": 5}
     read = decode([begin, change])
-    assert [read.rows[place]["transaction_id"] for place in (0, 1)] == [told, told]
+    assert [read.rows[place]["transaction_id"] for place in (0, 1)] == [expected, expected]
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_a_change_without_a_position_goes_to_quarantine(operation: str, source: 
 def test_positions_of_several_connectors_in_one_batch_keep_their_rows() -> None:
     mysql = {"connector": "mysql", "file": "b.1", "pos": 5}
     messages = [debezium("c", ROW), debezium("c", ROW, **mysql), debezium("c", ROW, connector="db2"), debezium("t")]
-    told = decode(messages)
-    assert [position(told.rows[i]) for i in (0, 1, 3)] == [(0, 100, 200), (0, (1 << 40) | 5, 0), (0, 100, 200)]
-    assert told.errors[2][0] == "unknown_position"
+    decoded = decode(messages)
+    assert [position(decoded.rows[i]) for i in (0, 1, 3)] == [(0, 100, 200), (0, (1 << 40) | 5, 0), (0, 100, 200)]
+    assert decoded.errors[2][0] == "unknown_position"
 
 
 def test_the_epoch_goes_in_front() -> None:
@@ -215,7 +215,7 @@ def test_null_may_be_a_key_like_others_but_a_missing_one_may_not() -> None:
 
 def test_the_headers_of_a_changed_key_tell_the_key_on_the_other_side() -> None:
     context = {"__debezium.context.taskId": b"0"}
-    told = decode(
+    decoded = decode(
         [debezium("d", before=ROW), None, debezium("c", {"id": 9}), debezium("c", ROW), debezium("u", ROW)],
         keys=[{"id": 1}, {"id": 1}, {"id": 9}, {"id": 1}, {"id": 1}],
         headers=[
@@ -226,12 +226,12 @@ def test_the_headers_of_a_changed_key_tell_the_key_on_the_other_side() -> None:
             None,
         ],
     )
-    assert [row["other_key"] for _, row in sorted(told.rows.items())] == [{"id": 9}, None, {"id": 1}, None, None]
+    assert [row["other_key"] for _, row in sorted(decoded.rows.items())] == [{"id": 9}, None, {"id": 1}, None, None]
 
 
 def test_an_update_that_changes_the_key_tells_the_key_before() -> None:
-    told = decode([debezium("u", ROW, before={"id": 2}), debezium("u", ROW, before=ROW)])
-    assert [row["other_key"] for row in told.rows.values()] == [{"id": 2}, None]
+    decoded = decode([debezium("u", ROW, before={"id": 2}), debezium("u", ROW, before=ROW)])
+    assert [row["other_key"] for row in decoded.rows.values()] == [{"id": 2}, None]
 
 
 def test_undeclared_columns_are_kept_as_they_came_and_ignored_ones_are_not() -> None:
@@ -239,11 +239,11 @@ def test_undeclared_columns_are_kept_as_they_came_and_ignored_ones_are_not() -> 
     raw = as_bytes(debezium("c", {**ROW, "secret": 1}))
     assert raw is not None
     more = raw.replace(b'"secret": 1', b'"secret": 1, "n\\u0065w": 1.50, "b": {"x": [1]}')
-    told = decode([raw, more, debezium("d", before={**ROW, "new": 1})], log)
-    assert told.rows[0]["extra"] is None
-    assert told.rows[1]["extra"] == '{"new":1.50,"b":{"x": [1]}}'
-    assert told.rows[1]["after"] == told.rows[0]["after"] == ROW
-    assert told.rows[2]["extra"] is None
+    decoded = decode([raw, more, debezium("d", before={**ROW, "new": 1})], log)
+    assert decoded.rows[0]["extra"] is None
+    assert decoded.rows[1]["extra"] == '{"new":1.50,"b":{"x": [1]}}'
+    assert decoded.rows[1]["after"] == decoded.rows[0]["after"] == ROW
+    assert decoded.rows[2]["extra"] is None
 
 
 def test_a_value_that_was_not_sent_is_null_and_named() -> None:
@@ -261,17 +261,17 @@ def test_a_value_that_was_not_sent_is_null_and_named() -> None:
     after = {"id": 1, "text": text, "data": coded, "n": coded, "tags": [text], "numbers": numbers, "days": numbers}
     after["pairs"] = {text: text}
     sent = {"id": 1, "tags": [text, text], "text": "x", "numbers": numbers[:-1], "pairs": {"a": text}}
-    told = decode([debezium("u", after, before=after), debezium("u", sent)], changelog(columns))
-    assert told.rows[0]["after"] == {"id": 1, **dict.fromkeys(list(columns)[1:])}
-    assert told.rows[0]["unavailable"] == list(columns)[1:]
-    assert told.rows[0]["before"] == told.rows[0]["after"]
-    assert told.rows[1]["unavailable"] is None
-    assert told.rows[1]["after"] == {**dict.fromkeys(columns), **sent, "pairs": [("a", text)]}
+    decoded = decode([debezium("u", after, before=after), debezium("u", sent)], changelog(columns))
+    assert decoded.rows[0]["after"] == {"id": 1, **dict.fromkeys(list(columns)[1:])}
+    assert decoded.rows[0]["unavailable"] == list(columns)[1:]
+    assert decoded.rows[0]["before"] == decoded.rows[0]["after"]
+    assert decoded.rows[1]["unavailable"] is None
+    assert decoded.rows[1]["after"] == {**dict.fromkeys(columns), **sent, "pairs": [("a", text)]}
 
 
 def test_a_change_of_a_source_table_without_changelog_goes_to_quarantine() -> None:
     log = changelog(source="public.things")
-    told = decode(
+    decoded = decode(
         [
             debezium("c", ROW),
             debezium("c", ROW, table="others"),
@@ -282,8 +282,8 @@ def test_a_change_of_a_source_table_without_changelog_goes_to_quarantine() -> No
         ],
         log,
     )
-    assert [row["operation"] for row in told.rows.values()] == ["insert", "control"]
-    assert {row: error for row, (error, _) in told.errors.items()} == dict.fromkeys((1, 2, 3, 5), "unknown_source")
+    assert [row["operation"] for row in decoded.rows.values()] == ["insert", "control"]
+    assert {row: error for row, (error, _) in decoded.errors.items()} == dict.fromkeys((1, 2, 3, 5), "unknown_source")
 
 
 @pytest.mark.parametrize(
@@ -303,10 +303,10 @@ def test_a_change_of_a_source_table_without_changelog_goes_to_quarantine() -> No
     ],
 )
 def test_what_cannot_be_read_says_where_and_never_what(value: Any, error: str, message: str) -> None:
-    told = decode([debezium("c", ROW), value, wrapped(debezium("c", ROW))])
-    assert told.errors[1][0] == error
-    assert message in told.errors[1][1]
-    assert sorted(told.rows) == [0, 2]
+    decoded = decode([debezium("c", ROW), value, wrapped(debezium("c", ROW))])
+    assert decoded.errors[1][0] == error
+    assert message in decoded.errors[1][1]
+    assert sorted(decoded.rows) == [0, 2]
 
 
 def test_short_timestamps_come_in_milliseconds_beside_long_ones() -> None:

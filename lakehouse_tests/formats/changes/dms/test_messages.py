@@ -14,7 +14,7 @@ LOG = changelog(format=Dms())
 
 
 def dms(operation: str, data: Any = None, *, before: Any = None, kind: str = "data", **more: Any) -> dict[str, Any]:
-    told = {
+    metadata = {
         "timestamp": "2019-07-23T13:33:13.123456Z",
         "record-type": kind,
         "operation": operation,
@@ -24,7 +24,7 @@ def dms(operation: str, data: Any = None, *, before: Any = None, kind: str = "da
         "transaction-id": 12884904641,
         **{name.replace("_", "-"): value for name, value in more.items()},
     }
-    return {"metadata": told, **({"data": data} if data else {}), **({"before": before} if before else {})}
+    return {"metadata": metadata, **({"data": data} if data else {}), **({"before": before} if before else {})}
 
 
 PLACE: dict[str, Any] = {"stream_position": "00000002/0A3C9B90.3.00000002/0A3C9B90", "transaction_record_id": 3}
@@ -72,8 +72,8 @@ def test_without_a_position_a_change_goes_to_quarantine(text: Any, operation: st
 
 
 def test_control_records() -> None:
-    told = decode([dms("truncate-table", kind="control", **PLACE), dms("create-table", kind="control")], LOG)
-    assert [(row["operation"], position(row)) for row in told.rows.values()] == [
+    decoded = decode([dms("truncate-table", kind="control", **PLACE), dms("create-table", kind="control")], LOG)
+    assert [(row["operation"], position(row)) for row in decoded.rows.values()] == [
         ("truncate", (0, LSN, 3)),
         ("control", None),
     ]
@@ -104,8 +104,8 @@ def test_undeclared_columns_are_kept() -> None:
 
 def test_several_changelogs_on_one_topic() -> None:
     logs = [changelog(name=f"cdc.{name}", source=f"public.{name}", format=Dms()) for name in ("others", "things")]
-    told = decode([dms("insert", ROW, **PLACE), dms("insert", ROW, table_name="x", **PLACE)], *logs)
-    assert (told.tables, told.errors[1][0]) == ({0: "cdc.things"}, "unknown_source")
+    decoded = decode([dms("insert", ROW, **PLACE), dms("insert", ROW, table_name="x", **PLACE)], *logs)
+    assert (decoded.tables, decoded.errors[1][0]) == ({0: "cdc.things"}, "unknown_source")
 
 
 def test_text_that_is_no_number_goes_to_quarantine_without_a_word_of_it() -> None:
@@ -119,6 +119,6 @@ def test_text_that_is_no_number_goes_to_quarantine_without_a_word_of_it() -> Non
         ("l", "9" * 5000),
         ("d", "1e400"),
     ):
-        found = decode([dms("insert", {"id": 1, name: text}, **PLACE)], log)
-        assert found.error() in ("wrong_type", "out_of_range"), (name, text)
-        assert text not in str(found.errors)
+        decoded = decode([dms("insert", {"id": 1, name: text}, **PLACE)], log)
+        assert decoded.error() in ("wrong_type", "out_of_range"), (name, text)
+        assert text not in str(decoded.errors)

@@ -91,8 +91,8 @@ def message(form: ChangeFormat, value: Any) -> dict[str, Any]:
 def outcome(kind: T.DataType, form: ChangeFormat, value: Any, policy: str | None) -> Any:
     """The value that is stored, or the class of the error."""
     policies = {} if policy is None else {"special_values": {kind.typeName(): policy}}
-    found = decode([message(form, 0), message(form, value)], log_of(kind, form, **policies))
-    return found.errors[1][0] if 1 in found.errors else found.rows[1]["after"]["value"]
+    decoded = decode([message(form, 0), message(form, value)], log_of(kind, form, **policies))
+    return decoded.errors[1][0] if 1 in decoded.errors else decoded.rows[1]["after"]["value"]
 
 
 @pytest.mark.parametrize(("kind", "form", "value", "bound"), SPECIALS)
@@ -124,14 +124,14 @@ def test_one_type_at_a_time() -> None:
     kinds = {"id": T.LongType(), "day": DATE, "seen": ZONED}
     log = changelog(kinds, format=Flat(), special_values={"date": "null"})
     images = [{"id": 1, "day": "infinity", "seen": None}, {"id": 1, "day": None, "seen": "infinity"}]
-    found = decode([{**image, "__op": "c", "__source_lsn": 5} for image in images], log)
-    assert (found.rows[0]["after"]["day"], found.errors[1][0]) == (None, "wrong_type")
+    decoded = decode([{**image, "__op": "c", "__source_lsn": 5} for image in images], log)
+    assert (decoded.rows[0]["after"]["day"], decoded.errors[1][0]) == (None, "wrong_type")
 
 
 def test_in_lists_and_structs() -> None:
     kind = T.StructType([T.StructField("days", T.ArrayType(DATE))])
-    found = outcome_of_nested(kind, {"days": ["infinity", "2026-01-01", "-infinity"]})
-    assert found == {"days": [LAST.date(), dt.date(2026, 1, 1), FIRST.date()]}
+    decoded = outcome_of_nested(kind, {"days": ["infinity", "2026-01-01", "-infinity"]})
+    assert decoded == {"days": [LAST.date(), dt.date(2026, 1, 1), FIRST.date()]}
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_as_text_beside_a_schema() -> None:
         fields = [{"field": "id", "type": "int64"}, {"field": "value", **kind}]
         schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": fields}]}
         log = log_of(TEXT, Debezium(), special_values={"string": "text"})
-        found = decode([wrapped(debezium("c", {"id": 1, "value": value}), schema)], log)
-        return found.errors[0][0] if found.errors else found.rows[0]["after"]["value"]
+        decoded = decode([wrapped(debezium("c", {"id": 1, "value": value}), schema)], log)
+        return decoded.errors[0][0] if decoded.errors else decoded.rows[0]["after"]["value"]
 
     assert text({"type": "int64", "name": "io.debezium.time.MicroTimestamp"}, MICROS) == str(MICROS)
     assert text({"type": "double"}, "NaN") == "NaN"
@@ -217,10 +217,10 @@ def test_what_a_real_connector_sent(recording: str, form: Debezium) -> None:
     policies = {"date": "clamp", "timestamp": "clamp", "timestamp_ntz": "clamp", "double": "null", "decimal": "null"}
     log = changelog(ORDERS, key=("id",), source="shop.orders", format=form, special_values=policies)
     messages = [m for m in recorded(recording) if m.value is not None and m.topic.endswith("shop.orders")]
-    found = decode([coded(m.value) for m in messages], log, keys=[coded(m.key) for m in messages])
-    rows = {row["after"]["id"]: row["after"] for row in found.rows.values() if row["after"]}
+    decoded = decode([coded(m.value) for m in messages], log, keys=[coded(m.key) for m in messages])
+    rows = {row["after"]["id"]: row["after"] for row in decoded.rows.values() if row["after"]}
     times = [tuple(rows[key][name] for name in ("ratio", "day", "at", "at_zone")) for key in (10, 11, 12)]
-    first, last = (at.replace(tzinfo=dt.UTC) for at in (FIRST, LAST))
+    first, last = (moment.replace(tzinfo=dt.UTC) for moment in (FIRST, LAST))
     assert times == [
         (None, LAST.date(), LAST, last),
         (None, FIRST.date(), FIRST, first),

@@ -8,9 +8,9 @@ def test_a_picture_is_small_whatever_the_span() -> None:
     for arrivals in ({1: 5}, {1: 5, 2: 0, 3: 7}, {minute: minute % 50 for minute in range(500_000)}):
         text = arrivals_markdown(arrivals)
         assert len(text) < 20_000
-        found = re.search(r"!\[[^\]]+\]\(data:image/png;base64,([^)]+)\)$", text)
-        assert found
-        assert base64.b64decode(found[1]).startswith(b"\x89PNG")
+        match = re.search(r"!\[[^\]]+\]\(data:image/png;base64,([^)]+)\)$", text)
+        assert match
+        assert base64.b64decode(match[1]).startswith(b"\x89PNG")
 
 
 def test_times_that_no_calendar_has_are_told_as_far_as_it_goes() -> None:

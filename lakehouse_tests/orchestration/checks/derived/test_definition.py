@@ -19,7 +19,7 @@ from lakehouse_tests.proofs.lineage.computed import DAY, OTHER_DAY, TOP, A, B, C
 pytestmark = pytest.mark.slow
 
 NAMES = {"runtime_date", "vintage", "lineage"}
-Found = dict[str, dg.AssetCheckEvaluation]
+Evaluations = dict[str, dg.AssetCheckEvaluation]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def lake(tmp_path: Path) -> Computed:
     return lake
 
 
-def prove(lake: Computed, table: str = TOP) -> tuple[Found, dg.ExecuteInProcessResult]:
+def prove(lake: Computed, table: str = TOP) -> tuple[Evaluations, dg.ExecuteInProcessResult]:
     """Run the checks of one table as Dagster does, without Spark."""
     resource = Lake(None, lake.declarations, DEFAULT_NAMES)  # type: ignore[arg-type]
     vars(resource)["catalog"] = lake.catalog
@@ -49,8 +49,8 @@ def prove(lake: Computed, table: str = TOP) -> tuple[Found, dg.ExecuteInProcessR
     return {check.check_name: check for check in result.get_asset_check_evaluations()}, result
 
 
-def failed(found: Found) -> set[str]:
-    return {name for name, check in found.items() if not check.passed}
+def failed(evaluations: Evaluations) -> set[str]:
+    return {name for name, check in evaluations.items() if not check.passed}
 
 
 def text(check: dg.AssetCheckEvaluation) -> str:
@@ -60,18 +60,18 @@ def text(check: dg.AssetCheckEvaluation) -> str:
 def test_a_sound_table_passes_all_from_metadata_and_says_what_was_judged(lake: Computed) -> None:
     for name in lake.declarations.tables:
         lake.unreadable(name)
-    found, result = prove(lake)
+    evaluations, result = prove(lake)
     assert result.success
-    assert set(found) == NAMES
-    assert failed(found) == set()
-    for check in found.values():
+    assert set(evaluations) == NAMES
+    assert failed(evaluations) == set()
+    for check in evaluations.values():
         assert check.metadata["snapshot id"].value == str(lake.head(TOP))
         assert check.metadata["answered from"].value in ("manifests", "seals")
         assert "seconds" in check.metadata
         assert check.metadata["runtime date"].value == "2024-05-14"
-        for told in (B, "2024-05-14", "run-derived.b", str(lake.head(B))):
-            assert told in text(check), "inputs with date, run and snapshot"
-    assert "All 2 rows" in str(found["runtime_date"].description)
+        for detail in (B, "2024-05-14", "run-derived.b", str(lake.head(B))):
+            assert detail in text(check), "inputs with date, run and snapshot"
+    assert "All 2 rows" in str(evaluations["runtime_date"].description)
 
 
 def test_all_three_are_blocking_and_only_derived_tables_have_them(lake: Computed) -> None:
@@ -183,7 +183,7 @@ def _written_by_somebody(lake: Computed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prepare", "expected", "told"),
+    ("prepare", "expected", "message"),
     [
         (_other_date, {"runtime_date"}, "holds 1 rows of 2024-06-01; run run-derived.top is of 2024-05-14"),
         (_null_date, {"runtime_date"}, "holds 1 rows without a runtime date"),
@@ -215,18 +215,18 @@ def _written_by_somebody(lake: Computed) -> None:
     ],
 )
 def test_a_prepared_fault_fails_its_check_and_is_named_with_its_repair(
-    lake: Computed, prepare: Callable[[Computed], None], expected: set[str], told: str
+    lake: Computed, prepare: Callable[[Computed], None], expected: set[str], message: str
 ) -> None:
     prepare(lake)
-    found, result = prove(lake)
-    assert failed(found) == expected
-    assert set(found) == NAMES, "what fails leaves no other question unanswered"
+    evaluations, result = prove(lake)
+    assert failed(evaluations) == expected
+    assert set(evaluations) == NAMES, "what fails leaves no other question unanswered"
     [stopped] = result.get_step_failure_events()
     assert stopped.step_failure_data.error is not None
     assert "DagsterAssetCheckFailedError" in stopped.step_failure_data.error.to_string(), "an answer, and no error"
     for name in expected:
-        check = found[name]
-        assert told in str(check.description), check.description
+        check = evaluations[name]
+        assert message in str(check.description), check.description
         assert "To repair: " in str(check.description)
         assert "`lakehouse derive derived.top" in str(check.description)
         assert check.severity is dg.AssetCheckSeverity.ERROR
@@ -237,8 +237,8 @@ def test_the_repair_is_a_command_for_the_date_and_parameters_that_the_table_has(
     lake.source()
     lake.compute(C)
     lake.compute(TOP, parameters={"least": 3, "city": "Kiel am See"})
-    told = str(prove(lake)[0]["vintage"].description)
-    assert "--runtime-date 2024-05-14 --parameter least=3 --parameter 'city=Kiel am See'`" in told
+    description = str(prove(lake)[0]["vintage"].description)
+    assert "--runtime-date 2024-05-14 --parameter least=3 --parameter 'city=Kiel am See'`" in description
 
 
 def test_the_partitions_that_are_of_an_older_version_are_named_all(tmp_path: Path) -> None:
@@ -246,9 +246,9 @@ def test_the_partitions_that_are_of_an_older_version_are_named_all(tmp_path: Pat
     lake = lake_of(tmp_path, [A], derived(B, A, partitioning=("day(runtime_date)",), partitions=by))
     old, days = lake.source(), ("2024-05-14", "2024-05-16", "2024-05-18", "2024-05-20..2024-05-29")
     lake.compute(B, computed_from=[Origin({A: old}, days), Origin({A: lake.source()}, ("2024-05-30",))])
-    told = str(prove(lake, B)[0]["vintage"].description)
-    assert f"Computed from an older version: partitions {', '.join(days)} of {B}. " in told
-    assert "(run tag lakehouse/runtime_date=2024-05-14). To repair: " in told
+    description = str(prove(lake, B)[0]["vintage"].description)
+    assert f"Computed from an older version: partitions {', '.join(days)} of {B}. " in description
+    assert "(run tag lakehouse/runtime_date=2024-05-14). To repair: " in description
 
 
 def test_the_repair_computes_all_rows_where_new_ones_would_not_mend_the_old(lake: Computed) -> None:
@@ -268,11 +268,11 @@ def test_a_declared_backfill_is_shown_and_stops_nothing(lake: Computed, prepare:
     else:
         lake.compute(B, day=OTHER_DAY)
         lake.compute(TOP, dates={B: OTHER_DAY.isoformat(), C: "2024-05-14"}, differs="May was late")
-    found, _ = prove(lake)
-    assert failed(found) == {check}
-    assert found[check].severity is dg.AssetCheckSeverity.WARN
-    assert "declared backfill (May was late)" in str(found[check].description)
-    for each in found.values():
+    evaluations, _ = prove(lake)
+    assert failed(evaluations) == {check}
+    assert evaluations[check].severity is dg.AssetCheckSeverity.WARN
+    assert "declared backfill (May was late)" in str(evaluations[check].description)
+    for each in evaluations.values():
         assert each.metadata["declared backfill"].value == "May was late"
 
 
@@ -293,10 +293,10 @@ def test_what_has_expired_is_no_verdict(lake: Computed) -> None:
     read = lake.head(B)
     lake.compute(B)
     lake.forget(B, read, *lake.before(B, read))
-    found, result = prove(lake)
+    evaluations, result = prove(lake)
     assert not result.success
-    assert "vintage" not in found
-    assert found["runtime_date"].passed
+    assert "vintage" not in evaluations
+    assert evaluations["runtime_date"].passed
     [failure] = result.get_step_failure_events()
     assert failure.step_failure_data.error is not None
     assert "CannotJudge" in failure.step_failure_data.error.to_string()
@@ -304,14 +304,14 @@ def test_what_has_expired_is_no_verdict(lake: Computed) -> None:
 
 def test_a_missing_table_is_no_verdict(lake: Computed) -> None:
     lake.catalog.drop_table(tuple(TOP.split(".")))
-    found, result = prove(lake)
+    evaluations, result = prove(lake)
     assert not result.success
-    assert not found
+    assert not evaluations
 
 
 def test_before_the_first_run_everything_passes(tmp_path: Path) -> None:
-    found, result = prove(diamond(tmp_path))
+    evaluations, result = prove(diamond(tmp_path))
     assert result.success
-    assert set(found) == NAMES
-    assert failed(found) == set()
-    assert "nothing to prove" in str(found["lineage"].description)
+    assert set(evaluations) == NAMES
+    assert failed(evaluations) == set()
+    assert "nothing to prove" in str(evaluations["lineage"].description)

@@ -67,26 +67,26 @@ def prove(lake: MirroredLake, *names: str) -> tuple[dict[str, dg.AssetCheckEvalu
     return {check.check_name: check for check in result.get_asset_check_evaluations()}, result
 
 
-def failed(found: dict[str, dg.AssetCheckEvaluation]) -> set[str]:
-    return {name for name, check in found.items() if not check.passed}
+def failed(evaluations: dict[str, dg.AssetCheckEvaluation]) -> set[str]:
+    return {name for name, check in evaluations.items() if not check.passed}
 
 
 def test_a_sound_mirror_passes_every_check_and_says_what_was_looked_at(lake: MirroredLake) -> None:
-    found, result = prove(lake)
+    evaluations, result = prove(lake)
     assert result.success
-    assert set(found) == NAMES
-    assert failed(found) == set()
-    fold = found["mirror_is_its_changelog"]
+    assert set(evaluations) == NAMES
+    assert failed(evaluations) == set()
+    fold = evaluations["mirror_is_its_changelog"]
     assert fold.metadata["looked at"].value == "every key"
     assert fold.metadata["rows compared"].value == 4
     assert "are what 7 changes make" in str(fold.description)
-    assert found["contract"].metadata["rows"].value == 4
+    assert evaluations["contract"].metadata["rows"].value == 4
 
 
 def test_one_check_can_run_alone(lake: MirroredLake) -> None:
-    found, result = prove(lake, "unique_key")
+    evaluations, result = prove(lake, "unique_key")
     assert result.success
-    assert set(found) == {"unique_key"}
+    assert set(evaluations) == {"unique_key"}
 
 
 def _another_row(lake: MirroredLake) -> None:
@@ -128,7 +128,7 @@ def _broken_rule(lake: MirroredLake) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prepare", "expected", "told"),
+    ("prepare", "expected", "message"),
     [
         (_another_row, {"mirror_is_its_changelog", "balance"}, "id=4: song differs"),
         (_twin, {"mirror_is_its_changelog", "balance", "unique_key"}, "2 rows"),
@@ -141,15 +141,15 @@ def _broken_rule(lake: MirroredLake) -> None:
     ],
 )
 def test_a_prepared_fault_fails_its_check_and_is_named(
-    lake: MirroredLake, prepare: Callable[[MirroredLake], None], expected: set[str], told: str
+    lake: MirroredLake, prepare: Callable[[MirroredLake], None], expected: set[str], message: str
 ) -> None:
     prepare(lake)
-    found, result = prove(lake)
+    evaluations, result = prove(lake)
     # Nothing may be computed from a mirror that is not its changelog; any other check only answers.
     assert result.success == ("mirror_is_its_changelog" not in expected)
-    assert failed(found) == expected
-    shown = " ".join(text(found[name]) for name in expected)
-    assert told in shown
+    assert failed(evaluations) == expected
+    shown = " ".join(text(evaluations[name]) for name in expected)
+    assert message in shown
     assert "secret" not in shown
     assert "31.5" not in shown
 
@@ -161,8 +161,8 @@ def text(check: dg.AssetCheckEvaluation) -> str:
 def test_late_and_waiting_only_warn(lake: MirroredLake) -> None:
     _late(lake)
     _waiting(lake)
-    found, _ = prove(lake)
-    assert {found[name].severity for name in ("order", "delay")} == {dg.AssetCheckSeverity.WARN}
+    evaluations, _ = prove(lake)
+    assert {evaluations[name].severity for name in ("order", "delay")} == {dg.AssetCheckSeverity.WARN}
 
 
 def test_a_contradiction_is_an_error(lake: MirroredLake) -> None:
@@ -173,10 +173,10 @@ def test_a_contradiction_is_an_error(lake: MirroredLake) -> None:
 def test_what_cannot_be_folded_any_more_is_no_verdict(lake: MirroredLake) -> None:
     lake.catalog.drop_table(LOG)
     MirroredLake(lake.catalog)
-    found, result = prove(lake)
+    evaluations, result = prove(lake)
     assert not result.success
-    assert "mirror_is_its_changelog" not in found
-    assert found["unique_key"].passed
+    assert "mirror_is_its_changelog" not in evaluations
+    assert evaluations["unique_key"].passed
     [failure] = result.get_step_failure_events()
     assert failure.step_failure_data.error is not None
     assert "CannotFold" in failure.step_failure_data.error.to_string()
@@ -184,15 +184,15 @@ def test_what_cannot_be_folded_any_more_is_no_verdict(lake: MirroredLake) -> Non
 
 def test_a_missing_table_is_no_verdict(lake: MirroredLake) -> None:
     lake.catalog.drop_table(TOMBSTONES)
-    found, result = prove(lake)
+    evaluations, result = prove(lake)
     assert not result.success
-    assert not found
+    assert not evaluations
 
 
 def test_before_the_first_run_everything_passes(tmp_path: Path) -> None:
-    found, result = prove(MirroredLake(open_catalog(sql_settings(tmp_path))))
+    evaluations, result = prove(MirroredLake(open_catalog(sql_settings(tmp_path))))
     assert result.success
-    assert failed(found) == set()
+    assert failed(evaluations) == set()
 
 
 def audit(house: House, *arguments: str) -> Any:
@@ -220,8 +220,8 @@ def test_a_mirror_made_by_spark_is_proven_without_it_and_found_out_when_changed(
     assert (good["streams"], good["mirrors"][0]["rows"]) == ([], 3)
 
     house.lake().catalog.load_table(("mirror", "nests")).delete("nest = 3")
-    found = _mirror_checks(house)
-    assert "nest=3: is missing" in text(found["mirror_is_its_changelog"])
+    evaluations = _mirror_checks(house)
+    assert "nest=3: is missing" in text(evaluations["mirror_is_its_changelog"])
     bad = audit(house)
     assert bad.exit_code == 1, bad.output
     assert "BROKEN rows_differ: mirror.nests: mirror.nests: 1 rows are missing: nest=3" in bad.output

@@ -86,11 +86,11 @@ class House:
         snapshot = loaded.current_snapshot()
         content = content_of(loaded, snapshot.snapshot_id if snapshot else None)
         assert content
-        found = {
+        profiles = {
             "size": statistics_of([row["size"] for row in data]),
             "name": texts_of([row["name"] for row in data]),
         }
-        keep_statistics(self.lake.catalog, loaded, content, found, run_id="earlier")
+        keep_statistics(self.lake.catalog, loaded, content, profiles, run_id="earlier")
 
     @contextmanager
     def session(self) -> Iterator[SparkSession]:
@@ -103,11 +103,11 @@ class House:
         """Answer all distribution checks of `raw.things`, as one op does."""
         declared = self.lake.declared("raw.things")
         asked = TableCheckRun(self.lake, declared, self.session, self.instance, lambda _: None, "run")
-        found = [judge.answer(asked) for judge in distribution_judges(declared, self.lake.declarations)]
-        for one in found:
-            assert one.severity is dg.AssetCheckSeverity.WARN
-            assert text(one, "snapshot id") == str(asked.pinned.snapshot_id or "none")
-        return {str(one.check_name): one for one in found}
+        results = [judge.answer(asked) for judge in distribution_judges(declared, self.lake.declarations)]
+        for result in results:
+            assert result.severity is dg.AssetCheckSeverity.WARN
+            assert text(result, "snapshot id") == str(asked.pinned.snapshot_id or "none")
+        return {str(result.check_name): result for result in results}
 
 
 def text(result: dg.AssetCheckResult, name: str) -> str:
@@ -140,7 +140,7 @@ def house(tmp_path: Path, jars: Path, spark_on: SparkOn) -> MakeHouse:
 
     def make(*expects: Expectation) -> House:
         declared = (table("raw.things", COLUMNS, *expects), table("raw.originals", ORIGINAL), STATISTICS)
-        declarations = Declarations({one.name: one for one in declared}, {}, {})
+        declarations = Declarations({table.name: table for table in declared}, {}, {})
         return House(Lake(settings, declarations), lambda: spark_on(catalog), dg.DagsterInstance.ephemeral())
 
     return make
@@ -179,7 +179,7 @@ def test_drift_is_judged_by_what_earlier_checks_have_kept(house: MakeHouse) -> N
     made = house(Drift(column="size"), Drift(column="name", history=6))
     made.write(rows())
     early = made.ask()
-    assert all(one.passed and has_picture(one) for one in early.values())
+    assert all(result.passed and has_picture(result) for result in early.values())
     assert "Too little to judge size: 0 earlier snapshots" in str(early["drift_size"].description)
     assert number(early["drift_size"], "earlier snapshots") == 0
     for n in range(1, 5):
@@ -187,12 +187,13 @@ def test_drift_is_judged_by_what_earlier_checks_have_kept(house: MakeHouse) -> N
         made.remember(rows(200 + n))
     made.write(rows(207))
     assert all(
-        one.passed and "as it was in the last 5 snapshots" in str(one.description) for one in made.ask().values()
+        result.passed and "as it was in the last 5 snapshots" in str(result.description)
+        for result in made.ask().values()
     )
     made.write(rows(210, shift=20, name="z"))
     made.instance = dg.DagsterInstance.ephemeral()  # Dagster's database was thrown away
     wrong = made.ask()
-    assert not any(one.passed for one in wrong.values())
+    assert not any(result.passed for result in wrong.values())
     assert all(map(has_picture, wrong.values()))
     assert "median is 38" in str(wrong["drift_size"].description)
     assert number(wrong["drift_size"], "median, highest usual") < 38
@@ -209,7 +210,7 @@ def test_a_snapshot_is_measured_once_for_all_checks_and_never_again(house: MakeH
         spark.sql(COMPACT).collect()
     again = made.ask()
     assert len(made.sessions) == 1, "what was measured is known, and the same rows in other files are the same"
-    assert {text(one, "statistics") for one in again.values()} == {"kept from an earlier check"}
+    assert {text(result, "statistics") for result in again.values()} == {"kept from an earlier check"}
     assert len(made.lake.catalog.load_table(STATISTICS.identifier).scan().to_arrow()) == 2
 
 
@@ -219,9 +220,9 @@ def test_rows_that_land_meanwhile_are_not_measured(house: MakeHouse) -> None:
     made.write(rows(), "raw.originals")
     made.write(rows())
     made.meanwhile = lambda: made.write(rows(3, shift=7))
-    found = made.ask()
-    assert number(found["histogram_size"], "rows") == 200
-    assert number(found["same_values_size"], "rows") == 200
+    results = made.ask()
+    assert number(results["histogram_size"], "rows") == 200
+    assert number(results["same_values_size"], "rows") == 200
 
 
 def test_a_sample_is_compared_with_what_it_was_drawn_from(house: MakeHouse) -> None:
@@ -229,11 +230,11 @@ def test_a_sample_is_compared_with_what_it_was_drawn_from(house: MakeHouse) -> N
     source = made.write(rows(1000), "raw.originals")
     made.write(rows(500), originals=source)
     right = made.ask()
-    assert all(one.passed and has_picture(one) for one in right.values())
+    assert all(result.passed and has_picture(result) for result in right.values())
     assert number(right["sample_size"], "distance") < 0.03
     made.write([row for row in rows(1000) if row["size"] < 20 and row["name"] != "a"], originals=source)
     wrong = made.ask()
-    assert not any(one.passed for one in wrong.values())
+    assert not any(result.passed for result in wrong.values())
     assert all(map(has_picture, wrong.values()))
     assert number(wrong["sample_size"], "distance") == pytest.approx(0.5, abs=0.03)
     assert "a: 0.0% against 33.4%" in str(wrong["sample_name"].description)
@@ -249,9 +250,9 @@ def test_the_other_table_is_taken_as_it_was_read(house: MakeHouse) -> None:
     source = made.write(rows(), "raw.originals")
     made.write(rows(), originals=source)
     made.write(rows(shift=1000), "raw.originals")
-    assert all(one.passed for one in made.ask().values())
+    assert all(result.passed for result in made.ask().values())
     made.write(rows())  # the seal names no input: compared with what is there now
-    assert not any(one.passed for one in made.ask().values())
+    assert not any(result.passed for result in made.ask().values())
 
 
 def test_a_conversion_that_changed_values_is_found(house: MakeHouse) -> None:
@@ -261,7 +262,7 @@ def test_a_conversion_that_changed_values_is_found(house: MakeHouse) -> None:
     made.write(rows(text="1.5"), "raw.originals")
     made.write(rows(price=Decimal("1.50")))
     right = made.ask()
-    assert all(one.passed and has_picture(one) for one in right.values())
+    assert all(result.passed and has_picture(result) for result in right.values())
     assert len(made.sessions) == 1, "both columns in one job"
     made.write(
         [
@@ -292,9 +293,9 @@ def test_rows_that_match_nothing_are_no_proof(house: MakeHouse) -> None:
     made = house(SameValues(column="size", table="raw.originals"))
     made.write([{"id": -1, "size": 1.0}], "raw.originals")
     made.write(rows())
-    found = made.ask()["same_values_size"]
-    assert not found.passed
-    assert "nothing was compared" in str(found.description)
+    result = made.ask()["same_values_size"]
+    assert not result.passed
+    assert "nothing was compared" in str(result.description)
 
 
 def test_what_cannot_be_told_is_an_error_and_no_verdict(house: MakeHouse) -> None:
@@ -313,9 +314,9 @@ def test_tables_without_rows_have_nothing_to_judge(house: MakeHouse) -> None:
         Histogram(column="size", most_missing=0.0),
     )
     made.lake.ensure(["raw.things", "raw.originals"])
-    for one in made.ask().values():
-        assert one.passed
-        assert "nothing to" in str(one.description) or "no rows" in str(one.description)
+    for result in made.ask().values():
+        assert result.passed
+        assert "nothing to" in str(result.description) or "no rows" in str(result.description)
     assert not made.sessions
 
 
@@ -323,7 +324,7 @@ def test_values_on_one_side_alone_are_as_far_apart_as_can_be(house: MakeHouse) -
     made = house(SampleOf(column="size", table="raw.originals"))
     made.write(rows(), "raw.originals")
     made.write([{"id": 1}, {"id": 2}])
-    found = made.ask()["sample_size"]
-    assert not found.passed
-    assert number(found, "distance") == 1.0
-    assert has_picture(found)
+    result = made.ask()["sample_size"]
+    assert not result.passed
+    assert number(result, "distance") == 1.0
+    assert has_picture(result)

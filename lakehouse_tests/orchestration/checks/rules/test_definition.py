@@ -55,7 +55,7 @@ class Judged:
     @property
     def declarations(self) -> Declarations:
         """All of them."""
-        tables = {name: one.declared for name, one in self.tables.items()}
+        tables = {name: table.declared for name, table in self.tables.items()}
         return Declarations(tables=tables, streams={}, files=dict.fromkeys(tables, Path()), derived=self.derived)
 
     def judges(self, name: str) -> dict[str, Judge]:
@@ -95,13 +95,13 @@ def value(result: dg.AssetCheckResult, key: str) -> Any:
 
 
 def records(result: dg.AssetCheckResult, key: str) -> list[Mapping[str, Any]]:
-    found = result.metadata[key]
-    assert isinstance(found, dg.TableMetadataValue)
-    return [record.data for record in found.records]
+    recorded = result.metadata[key]
+    assert isinstance(recorded, dg.TableMetadataValue)
+    return [record.data for record in recorded.records]
 
 
 def shown(result: dg.AssetCheckResult) -> str:
-    return f"{result.description} " + " ".join(str(one.value) for one in result.metadata.values())
+    return f"{result.description} " + " ".join(str(entry.value) for entry in result.metadata.values())
 
 
 def flights(judged: Judged, tailnums: Sequence[str | None], **more: Any) -> Contracted:
@@ -178,21 +178,21 @@ def test_what_refers_to_nothing_is_counted_with_its_values(judged_on_either: Jud
     made = flights(judged_on_either, ["N1", "N2", "N2", "X9", "X9", "X9", "Y1", None, None])
     planes = judged_on_either.table("raw.planes", {"plane": PLANE})
     planes.append([{"plane": "N1"}, {"plane": "N2"}, {"plane": "N2"}])
-    found = judged_on_either.ask("raw.flights", "references_raw_planes")
-    assert not found.passed
-    assert found.severity is dg.AssetCheckSeverity.WARN
-    assert (value(found, "rows"), value(found, "rows that refer to nothing"), value(found, "missing values")) == (
+    result = judged_on_either.ask("raw.flights", "references_raw_planes")
+    assert not result.passed
+    assert result.severity is dg.AssetCheckSeverity.WARN
+    assert (value(result, "rows"), value(result, "rows that refer to nothing"), value(result, "missing values")) == (
         9,
         4,
         2,
     )
-    assert value(found, "share") == pytest.approx(4 / 9, abs=1e-6)
-    assert [record["missing"] for record in records(found, "examples")] == [
+    assert value(result, "share") == pytest.approx(4 / 9, abs=1e-6)
+    assert [record["missing"] for record in records(result, "examples")] == [
         "tailnum=X9: 3 rows",
         "tailnum=Y1: 1 rows",
     ]
-    assert value(found, "snapshot id") == str(made.head)
-    assert value(found, "snapshot id of raw.planes") == str(planes.head)
+    assert value(result, "snapshot id") == str(made.head)
+    assert value(result, "snapshot id of raw.planes") == str(planes.head)
     assert not judged_on_either.judges("raw.flights")["references_raw_planes"].blocking
     planes.append([{"plane": "X9"}, {"plane": "Y1"}])
     assert judged_on_either.ask("raw.flights", "references_raw_planes").passed
@@ -210,19 +210,19 @@ def test_the_other_table_is_taken_as_it_was_read(judged: Judged) -> None:
     attempt = Attempt("run", "derive:raw.flights")
     sealed = Seal.of(attempt, "derive", statement={}, previous=None, inputs={"raw.planes": read})
     publish(made.catalog, [seal_branch(made.catalog, base, attempt, sealed)])
-    found = judged.ask("raw.flights", "references_raw_planes")
-    assert not found.passed, "what came later was not there to be referred to"
-    assert value(found, "snapshot id of raw.planes") == str(read)
+    result = judged.ask("raw.flights", "references_raw_planes")
+    assert not result.passed, "what came later was not there to be referred to"
+    assert value(result, "snapshot id of raw.planes") == str(read)
 
 
 def test_a_table_that_does_not_exist_yet_has_nothing_to_refer_to(judged: Judged) -> None:
     flights(judged, ["N1", None])
     planes = judged.table("raw.planes", {"plane": PLANE})
     for _ in ("empty", "absent"):
-        found = judged.ask("raw.flights", "references_raw_planes")
-        assert not found.passed
-        assert value(found, "rows that refer to nothing") == 1
-        assert "raw.planes holds no rows yet" in str(found.description)
+        result = judged.ask("raw.flights", "references_raw_planes")
+        assert not result.passed
+        assert value(result, "rows that refer to nothing") == 1
+        assert "raw.planes holds no rows yet" in str(result.description)
         if judged.stored.catalog.table_exists(planes.declared.identifier):
             judged.stored.catalog.drop_table(planes.declared.identifier)
 
@@ -242,14 +242,16 @@ def test_references_of_several_columns_which_are_sensitive(judged: Judged) -> No
     made.append([{"name": who, "day": day, "share": next(shares)} for who, day in [("Ann", 1), ("Ann", 2), (None, 9)]])
     names = [f"references_raw_people_{columns}" for columns in ("name_day", "day", "share")]
     assert list(judged.judges("raw.visits")) == names
-    found = judged.ask("raw.visits", "references_raw_people_name_day")
-    assert value(found, "rows that refer to nothing") == 1
-    assert found.severity is dg.AssetCheckSeverity.ERROR
-    assert "Ann" not in shown(found)
-    assert "day=2" in shown(found)
+    result = judged.ask("raw.visits", "references_raw_people_name_day")
+    assert value(result, "rows that refer to nothing") == 1
+    assert result.severity is dg.AssetCheckSeverity.ERROR
+    assert "Ann" not in shown(result)
+    assert "day=2" in shown(result)
     assert value(judged.ask("raw.visits", "references_raw_people_day"), "rows that refer to nothing") == 1
-    found = judged.ask("raw.visits", "references_raw_people_share")
-    assert records(found, "examples") == [{"missing": "share=NaN: 1 rows"}], "what is no number is a value all the same"
+    result = judged.ask("raw.visits", "references_raw_people_share")
+    assert records(result, "examples") == [{"missing": "share=NaN: 1 rows"}], (
+        "what is no number is a value all the same"
+    )
 
 
 def test_columns_that_cannot_be_compared_are_an_error_and_no_verdict(judged: Judged) -> None:
@@ -267,9 +269,9 @@ def test_the_number_of_rows_is_read_from_the_summary(judged: Judged, tmp_path: P
         4: (False, dg.AssetCheckSeverity.ERROR),
     }.items():
         made.append([{"id": n} for n in range(2)])
-        found = judged.ask("raw.things", "row_count")
-        assert (found.passed, found.severity) == (passed, severity)
-        assert (value(found, "rows"), value(found, "answered from")) == (rows, "summary")
+        result = judged.ask("raw.things", "row_count")
+        assert (result.passed, result.severity) == (passed, severity)
+        assert (value(result, "rows"), value(result, "answered from")) == (rows, "summary")
     made.without_data(tmp_path)
     assert value(judged.ask("raw.things", "row_count"), "rows") == 4
     assert made.sessions == 0
@@ -280,10 +282,10 @@ def test_rows_are_counted_where_deletes_leave_their_number_open(judged: Judged) 
     made = judged.table("raw.things", {"id": KEY}, expects=(Rows(most=3),), properties=properties)
     made.append([{"id": n} for n in range(5)])
     made.sql("DELETE FROM lake.raw.things WHERE id < 2")
-    found = judged.ask("raw.things", "row_count")
-    assert found.passed
-    assert value(found, "rows") == 3
-    assert value(found, "answered from") == "scan"
+    result = judged.ask("raw.things", "row_count")
+    assert result.passed
+    assert value(result, "rows") == 3
+    assert value(result, "answered from") == "scan"
     assert made.jobs == [1]
 
 
@@ -293,9 +295,9 @@ def test_before_the_first_row_every_check_passes_without_spark(judged: Judged) -
     judged.derived["raw.flights"] = "something computes it"
     assert set(judged.judges("raw.flights")) == {"contract_rules", "unique_key", "references_raw_planes"}
     for check in judged.judges("raw.flights"):
-        found = judged.ask("raw.flights", check)
-        assert found.passed
-        assert value(found, "snapshot id") == "none"
+        result = judged.ask("raw.flights", check)
+        assert result.passed
+        assert value(result, "snapshot id") == "none"
     assert made.sessions == 0
 
 
@@ -314,8 +316,8 @@ def seal(made: Contracted, rules: Mapping[str, tuple[str, int]], **more: Any) ->
     """Publish a derivation's seal that says so."""
     base: Base = read_bases(made.catalog, [made.declared.name])[made.declared.name]
     attempt = Attempt(run_id="run", step="derive:things")
-    told = {name: {"severity": severity, "broken": broken} for name, (severity, broken) in rules.items()}
-    statement = DeriveStatement(**{"mode": "full", "added": 9, "total": 9, "rules": told, **more})
+    outcomes = {name: {"severity": severity, "broken": broken} for name, (severity, broken) in rules.items()}
+    statement = DeriveStatement(**{"mode": "full", "added": 9, "total": 9, "rules": outcomes, **more})
     previous = base.sealed.seal if base.sealed else None
     sealed = Seal.of(attempt, "derive", statement=statement.to_keys(), previous=previous)
     return publish(made.catalog, [seal_branch(made.catalog, base, attempt, sealed)]).snapshots[made.declared.name]
@@ -331,12 +333,12 @@ def things(judged: Judged) -> Contracted:
 
 def test_what_the_step_sealed_of_this_very_snapshot_is_not_judged_again(judged: Judged, things: Contracted) -> None:
     snapshot = seal(things, RULES | {"at least 1 row": ("error", 0)})
-    found = judged.ask("mart.things", "contract_rules")
-    assert (found.passed, found.severity, things.sessions) == (False, dg.AssetCheckSeverity.WARN, 0)
-    assert value(found, "snapshot id") == str(snapshot)
-    assert value(found, "rows: share: less_than_or_equal_to(1.0)") == 7, "a known gap, followed over time"
-    assert {record["answered from"] for record in records(found, "rules")} == {"seal"}
-    assert "share: less_than_or_equal_to(1.0) (7 of 9 rows)" in str(found.description)
+    result = judged.ask("mart.things", "contract_rules")
+    assert (result.passed, result.severity, things.sessions) == (False, dg.AssetCheckSeverity.WARN, 0)
+    assert value(result, "snapshot id") == str(snapshot)
+    assert value(result, "rows: share: less_than_or_equal_to(1.0)") == 7, "a known gap, followed over time"
+    assert {record["answered from"] for record in records(result, "rules")} == {"seal"}
+    assert "share: less_than_or_equal_to(1.0) (7 of 9 rows)" in str(result.description)
     assert judged.judges("mart.things")["contract_rules"].blocking
 
 
@@ -362,12 +364,12 @@ def test_what_no_seal_says_of_all_rows_is_judged(
     judged: Judged, things: Contracted, change: Callable[[Contracted], object]
 ) -> None:
     change(things)
-    found = judged.ask("mart.things", "contract_rules")
-    broken = {record["rule"]: record for record in records(found, "rules")}
+    result = judged.ask("mart.things", "contract_rules")
+    broken = {record["rule"]: record for record in records(result, "rules")}
     assert broken["share: less_than_or_equal_to(1.0)"]["broken by"] == 1
     assert broken["id: required, but null"]["answered from"] == "manifests"
     assert broken["at least 1 row"]["answered from"] == "summary"
-    assert value(found, "snapshot id") == str(things.head)
+    assert value(result, "snapshot id") == str(things.head)
     things.declared = declare(
         {"id": KEY, "share": pandera.Column(T.DoubleType(), Check.le(1.0), nullable=True)}, "mart.things"
     )

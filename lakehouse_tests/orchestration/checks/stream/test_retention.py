@@ -21,11 +21,11 @@ def standing(position: int, *, earliest: int = 0, end: int = 1000) -> Standing:
 
 
 def test_by_age_it_goes_when_the_oldest_unread_record_has_had_its_time() -> None:
-    found = forecast(standing(400), TopicRetention(True, WEEK, None), NOW - timedelta(days=6), {0: 640}, NOW)
-    assert (found.gone_at, found.because) == (NOW + timedelta(days=1), "retention.ms")
-    assert found.share_left == pytest.approx(1 / 7)
-    assert found.rates == {0: 0.1}
-    result = retention_result(standing(400), found, TopicRetention(True, WEEK, None), KEY)
+    outlook = forecast(standing(400), TopicRetention(True, WEEK, None), NOW - timedelta(days=6), {0: 640}, NOW)
+    assert (outlook.gone_at, outlook.because) == (NOW + timedelta(days=1), "retention.ms")
+    assert outlook.share_left == pytest.approx(1 / 7)
+    assert outlook.rates == {0: 0.1}
+    result = retention_result(standing(400), outlook, TopicRetention(True, WEEK, None), KEY)
     assert (result.passed, result.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "600 offsets of topic birds are unread; the first of them may be gone at 2026-01-09 00:00" in str(
         result.description
@@ -33,14 +33,14 @@ def test_by_age_it_goes_when_the_oldest_unread_record_has_had_its_time() -> None
 
 
 def test_by_size_it_goes_when_as_many_records_have_come_as_lie_before_it() -> None:
-    found = forecast(standing(720), TopicRetention(True, None, 10**9), NOW, {0: 640}, NOW)
-    assert (found.gone_at, found.share_left) == (NOW + timedelta(hours=2), 0.72)
-    assert retention_result(standing(720), found, TopicRetention(True, None, 10**9), KEY).passed
+    outlook = forecast(standing(720), TopicRetention(True, None, 10**9), NOW, {0: 640}, NOW)
+    assert (outlook.gone_at, outlook.share_left) == (NOW + timedelta(hours=2), 0.72)
+    assert retention_result(standing(720), outlook, TopicRetention(True, None, 10**9), KEY).passed
 
 
 def test_the_nearer_end_counts() -> None:
-    found = forecast(standing(100), TopicRetention(True, WEEK, 10**9), NOW - timedelta(days=1), {0: 640}, NOW)
-    assert (found.because, found.share_left) == ("retention.bytes, partition 0", 0.1)
+    outlook = forecast(standing(100), TopicRetention(True, WEEK, 10**9), NOW - timedelta(days=1), {0: 640}, NOW)
+    assert (outlook.because, outlook.share_left) == ("retention.bytes, partition 0", 0.1)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_the_nearer_end_counts() -> None:
 def test_where_nothing_is_unread_or_nothing_ever_goes(
     position: int, retention: TopicRetention, oldest: datetime | None
 ) -> None:
-    found = forecast(standing(position), retention, oldest, {0: 640}, NOW)
-    assert (found.gone_at, found.share_left) == (None, 1.0)
-    assert retention_result(standing(position), found, retention, KEY).passed
+    outlook = forecast(standing(position), retention, oldest, {0: 640}, NOW)
+    assert (outlook.gone_at, outlook.share_left) == (None, 1.0)
+    assert retention_result(standing(position), outlook, retention, KEY).passed
 
 
 def test_where_nobody_may_ask_it_says_so() -> None:

@@ -11,8 +11,8 @@ BELOW = Output(
 
 def origins(text: str, below: Output = BELOW) -> dict[str, set[str] | None]:
     """Column → columns of `raw.t`, None where that is in doubt."""
-    found = outputs(text, ExpressionScope(below)).columns
-    return {one.name: None if one.sources is None else {name for _, name in one.sources} for one in found}
+    columns = outputs(text, ExpressionScope(below)).columns
+    return {column.name: None if column.sources is None else {name for _, name in column.sources} for column in columns}
 
 
 @pytest.mark.parametrize(

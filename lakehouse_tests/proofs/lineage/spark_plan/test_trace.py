@@ -29,15 +29,15 @@ class Lake:
     snapshots: dict[str, int]
     first: int
 
-    def at(self, name: str, snapshot_id: int | None = None) -> DataFrame:
+    def read(self, name: str, snapshot_id: int | None = None) -> DataFrame:
         """A table at a snapshot, its newest if none is named."""
-        found = snapshot_id or self.snapshots[name]
-        return self.spark.sql(f"SELECT * FROM lake.{self.space}.{name} VERSION AS OF {found}")
+        version = snapshot_id or self.snapshots[name]
+        return self.spark.sql(f"SELECT * FROM lake.{self.space}.{name} VERSION AS OF {version}")
 
     def view(self, *names: str) -> None:
         """Make tables known to SQL texts by their bare names."""
         for name in names:
-            self.at(name).createOrReplaceTempView(name)
+            self.read(name).createOrReplaceTempView(name)
 
     def name(self, name: str) -> str:
         """Of a table, by name alone."""
@@ -85,11 +85,11 @@ def _sql(text: str, *views: str) -> Make:
 
 def _window(lake: Lake) -> DataFrame:
     by_place = Window.partitionBy("place").orderBy("miles")
-    return lake.at(TRIPS).select("id", F.row_number().over(by_place).alias("rank"))
+    return lake.read(TRIPS).select("id", F.row_number().over(by_place).alias("rank"))
 
 
 def _cached(lake: Lake) -> DataFrame:
-    doubled = lake.at(TRIPS).select("id", (F.col("miles") * 2).alias("double")).cache()
+    doubled = lake.read(TRIPS).select("id", (F.col("miles") * 2).alias("double")).cache()
     doubled.count()
     return doubled.groupBy("id").agg(F.sum("double").alias("total"))
 
@@ -98,50 +98,52 @@ def _cached(lake: Lake) -> DataFrame:
 # named here must not be traced.
 CASES: dict[str, tuple[Make, set[str], dict[str, set[tuple[str, str]]]]] = {
     "a table": (
-        lambda lake: lake.at(TRIPS).select("id", F.col("MILES").alias("m")),
+        lambda lake: lake.read(TRIPS).select("id", F.col("MILES").alias("m")),
         {TRIPS},
         {"id": {(TRIPS, "id")}, "m": {(TRIPS, "miles")}},
     ),
     "self join": (
         lambda lake: (
-            lake.at(TRIPS)
+            lake.read(TRIPS)
             .alias("l")
-            .join(lake.at(TRIPS).alias("r"), F.col("l.id") == F.col("r.id"))
+            .join(lake.read(TRIPS).alias("r"), F.col("l.id") == F.col("r.id"))
             .selectExpr("l.id", "r.miles - l.miles AS more")
         ),
         {TRIPS},
         {"id": {(TRIPS, "id")}, "more": {(TRIPS, "miles")}},
     ),
     "join": (
-        lambda lake: lake.at(TRIPS).join(lake.at(PLACES).select("place"), "place", "left").select("place", "id"),
+        lambda lake: lake.read(TRIPS).join(lake.read(PLACES).select("place"), "place", "left").select("place", "id"),
         {TRIPS, PLACES},
         # `odd#1` makes all of `places` unsure, but what the left side gives is known
         {"place": {(TRIPS, "place")}, "id": {(TRIPS, "id")}},
     ),
     "semi join": (
-        lambda lake: lake.at(TRIPS).join(lake.at(PLACES), "place", "left_semi").select("id"),
+        lambda lake: lake.read(TRIPS).join(lake.read(PLACES), "place", "left_semi").select("id"),
         {TRIPS, PLACES},
         {"id": {(TRIPS, "id")}},
     ),
     "union of one table in two ways": (
-        lambda lake: lake.at(TRIPS).selectExpr("id", "miles AS x").union(lake.at(TRIPS).selectExpr("id + 1", "place")),
+        lambda lake: (
+            lake.read(TRIPS).selectExpr("id", "miles AS x").union(lake.read(TRIPS).selectExpr("id + 1", "place"))
+        ),
         {TRIPS},
         {"id": {(TRIPS, "id")}, "x": {(TRIPS, "miles"), (TRIPS, "place")}},
     ),
     "union with unsure columns": (
-        lambda lake: lake.at(TRIPS).select("place").union(lake.at(PLACES).select("place")),
+        lambda lake: lake.read(TRIPS).select("place").union(lake.read(PLACES).select("place")),
         {TRIPS, PLACES},
         {},
     ),
     "window": (_window, {TRIPS}, {"id": {(TRIPS, "id")}, "rank": {(TRIPS, "place"), (TRIPS, "miles")}}),
     "explode": (
-        lambda lake: lake.at(TRIPS).select("id", F.explode("tags").alias("tag")),
+        lambda lake: lake.read(TRIPS).select("id", F.explode("tags").alias("tag")),
         {TRIPS},
         {"id": {(TRIPS, "id")}, "tag": {(TRIPS, "tags")}},
     ),
     "aggregate": (
         lambda lake: (
-            lake.at(TRIPS)
+            lake.read(TRIPS)
             .groupBy("place")
             .agg(F.sum("miles"), F.count("*").alias("n"))
             .withColumnRenamed("sum(miles)", "total")
@@ -150,7 +152,7 @@ CASES: dict[str, tuple[Make, set[str], dict[str, set[tuple[str, str]]]]] = {
         {"place": {(TRIPS, "place")}, "total": {(TRIPS, "miles")}, "n": set()},
     ),
     "rollup": (
-        lambda lake: lake.at(TRIPS).rollup("place").agg(F.max("id").alias("last")),
+        lambda lake: lake.read(TRIPS).rollup("place").agg(F.max("id").alias("last")),
         {TRIPS},
         {"place": {(TRIPS, "place")}, "last": {(TRIPS, "id")}},
     ),
@@ -190,7 +192,7 @@ CASES: dict[str, tuple[Make, set[str], dict[str, set[tuple[str, str]]]]] = {
     "cache": (_cached, {TRIPS}, {"id": {(TRIPS, "id")}, "total": {(TRIPS, "miles")}}),
     "struct": (
         lambda lake: (
-            lake.at(TRIPS)
+            lake.read(TRIPS)
             .select(F.struct("id", "place").alias("s"), F.struct("miles").alias("m"))
             .select("s", "s.id", "m.miles")
         ),
@@ -198,50 +200,50 @@ CASES: dict[str, tuple[Make, set[str], dict[str, set[tuple[str, str]]]]] = {
         {"s": {(TRIPS, "id"), (TRIPS, "place")}, "miles": {(TRIPS, "miles")}},
     ),
     "function in Python": (
-        lambda lake: lake.at(TRIPS).select("id", F.udf(lambda place: place, "string")("place").alias("same")),
+        lambda lake: lake.read(TRIPS).select("id", F.udf(lambda place: place, "string")("place").alias("same")),
         {TRIPS},
         {"id": {(TRIPS, "id")}, "same": {(TRIPS, "place")}},
     ),
-    "batches in Python": (lambda lake: lake.at(TRIPS).mapInArrow(lambda batches: batches, "id long"), {TRIPS}, {}),
+    "batches in Python": (lambda lake: lake.read(TRIPS).mapInArrow(lambda batches: batches, "id long"), {TRIPS}, {}),
     "constants that look like columns": (
-        lambda lake: lake.at(TRIPS).select(
+        lambda lake: lake.read(TRIPS).select(
             F.lit("a, id#1").alias("text"), F.lit("two\nlines").alias("lines"), F.lit(1).alias("one"), "id"
         ),
         {TRIPS},
         {"lines": set(), "one": set(), "id": {(TRIPS, "id")}},
     ),
     "brackets in a constant": (
-        lambda lake: lake.at(TRIPS).select(F.concat(F.lit("(["), "place").alias("text"), "id"),
+        lambda lake: lake.read(TRIPS).select(F.concat(F.lit("(["), "place").alias("text"), "id"),
         {TRIPS},
         {},
     ),
     "beside rows of no table": (
-        lambda lake: lake.at(TRIPS).select("miles").crossJoin(lake.spark.range(3).withColumnRenamed("id", "day")),
+        lambda lake: lake.read(TRIPS).select("miles").crossJoin(lake.spark.range(3).withColumnRenamed("id", "day")),
         {TRIPS},
         {"miles": {(TRIPS, "miles")}},
     ),
     "left out by the optimizer": (
-        lambda lake: lake.at(TRIPS).where("false").select("id"),
+        lambda lake: lake.read(TRIPS).where("false").select("id"),
         {TRIPS},
         {"id": {(TRIPS, "id")}},
     ),
     "two columns of one name": (
-        lambda lake: lake.at(TRIPS).select("id", F.col("miles").alias("id"), "place"),
+        lambda lake: lake.read(TRIPS).select("id", F.col("miles").alias("id"), "place"),
         {TRIPS},
         {"place": {(TRIPS, "place")}},
     ),
-    "the file a row is in": (lambda lake: lake.at(TRIPS).select("id", "_file"), {TRIPS}, {"id": {(TRIPS, "id")}}),
+    "the file a row is in": (lambda lake: lake.read(TRIPS).select("id", "_file"), {TRIPS}, {"id": {(TRIPS, "id")}}),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_tables_snapshots_and_columns(lake: Lake, case: str) -> None:
     make, tables, columns = CASES[case]
-    found = trace(make(lake))
-    assert found.scanned == {f"{lake.space}.{name}": lake.snapshots[name] for name in tables}
+    traced = trace(make(lake))
+    assert traced.scanned == {f"{lake.space}.{name}": lake.snapshots[name] for name in tables}
     assert {
         column: {(table.removeprefix(f"{lake.space}."), name) for table, name in sources}
-        for column, sources in found.columns.items()
+        for column, sources in traced.columns.items()
     } == columns
 
 
@@ -253,8 +255,8 @@ def _grown(lake: Lake) -> DataFrame:
 
 NAMELESS: dict[str, Callable[[Lake], DataFrame]] = {
     "by name": lambda lake: lake.spark.table(lake.name(TRIPS)),
-    "by name beside a snapshot": lambda lake: lake.at(TRIPS).unionAll(lake.spark.table(lake.name(TRIPS))),
-    "two snapshots": lambda lake: lake.at(TRIPS).unionAll(lake.at(TRIPS, lake.first)),
+    "by name beside a snapshot": lambda lake: lake.read(TRIPS).unionAll(lake.spark.table(lake.name(TRIPS))),
+    "two snapshots": lambda lake: lake.read(TRIPS).unionAll(lake.read(TRIPS, lake.first)),
     "by time": lambda lake: lake.spark.sql(f"SELECT * FROM {lake.name(TRIPS)} TIMESTAMP AS OF '2999-01-01'"),
     "a table about it": lambda lake: lake.spark.table(f"{lake.name(TRIPS)}.files").select("file_path"),
     "a range that the function chose": _grown,
@@ -301,8 +303,8 @@ def test_a_range_of_snapshots_counts_as_its_end_however_it_is_used(
     lake: Lake, use: Callable[[DataFrame], DataFrame]
 ) -> None:
     rows = use(marked(_grown(lake), lake.snapshots[TRIPS]))
-    found = trace(rows.crossJoin(lake.at(PLACES).select("place")))
-    assert found.scanned == {f"{lake.space}.{name}": lake.snapshots[name] for name in (TRIPS, PLACES)}
+    traced = trace(rows.crossJoin(lake.read(PLACES).select("place")))
+    assert traced.scanned == {f"{lake.space}.{name}": lake.snapshots[name] for name in (TRIPS, PLACES)}
     beside = trace(rows.union(lake.spark.table(lake.name(TRIPS)).select("id")))
     assert beside.scanned == {f"{lake.space}.{TRIPS}": None}, "a read by name is not hidden by the range"
     lake.spark.catalog.clearCache()
@@ -316,13 +318,13 @@ def test_a_mark_changes_no_row_and_no_column(lake: Lake) -> None:
 
 
 def test_names_that_need_quotes(lake: Lake) -> None:
-    found = trace(lake.spark.table(lake.name("`odd.name-d`")))
-    assert found == Trace({f"{lake.space}.odd.name-d": None}, {"id": ((f"{lake.space}.odd.name-d", "id"),)})
+    traced = trace(lake.spark.table(lake.name("`odd.name-d`")))
+    assert traced == Trace({f"{lake.space}.odd.name-d": None}, {"id": ((f"{lake.space}.odd.name-d", "id"),)})
 
 
 def test_sources_outside_the_lake_are_named_for_people(lake: Lake) -> None:
     path = str(lake.folder / f"rows-{lake.space}.parquet")
-    lake.at(TRIPS).select("id").write.mode("overwrite").parquet(path)
+    lake.read(TRIPS).select("id").write.mode("overwrite").parquet(path)
     assert trace(lake.spark.read.parquet(path)) == Trace({"files (parquet)": None}, {})
     assert trace(lake.spark.sql(f"SELECT id FROM parquet.`{path}`")).scanned == {"files (parquet)": None}
     catalog = str(lake.spark.conf.get("spark.sql.catalog.lake.uri"))
@@ -336,13 +338,13 @@ def test_sources_outside_the_lake_are_named_for_people(lake: Lake) -> None:
 
 
 def test_a_wide_table_is_traced_to_its_last_column(lake: Lake) -> None:
-    wide = lake.at(TRIPS).select("id", *(F.col("miles").alias(f"m{n}") for n in range(60)))
+    wide = lake.read(TRIPS).select("id", *(F.col("miles").alias(f"m{n}") for n in range(60)))
     assert trace(wide).columns["m59"] == ((f"{lake.space}.trips", "miles"),)
 
 
 def test_a_trace_leaves_nothing_behind(lake: Lake) -> None:
     settings = ("spark.sql.debug.maxToStringFields", "spark.sql.maxPlanStringLength")
-    kept = lake.at(TRIPS).groupBy("place").count().cache()
+    kept = lake.read(TRIPS).groupBy("place").count().cache()
     kept.count()
 
     def state() -> object:

@@ -149,4 +149,4 @@ def test_a_checkpoint_is_made_also_where_the_answer_is_lost(
     fill(lake)
     lose_one_answer(lake.catalog, monkeypatch, landed=landed)
     checkpoint = make_checkpoint(lake.catalog, lake.tables)
-    assert [found.tag for found in checkpoints(read_evidence(lake.catalog, lake.tables))] == [checkpoint.tag]
+    assert [record.tag for record in checkpoints(read_evidence(lake.catalog, lake.tables))] == [checkpoint.tag]

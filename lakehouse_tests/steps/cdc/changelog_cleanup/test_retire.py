@@ -99,7 +99,7 @@ def test_what_went_is_counted_and_what_is_left_is_proven(lake: MirroredLake) -> 
     assert offsets(lake) == {(0, n) for n in (2, 3, 4)} | {(1, n) for n in (3, 4, 5)}
     proof = audit(lake)
     assert proof.holds, proof.findings
-    assert sum(one.rows for one in proof.ranges) == 6
+    assert sum(proven.rows for proven in proof.ranges) == 6
     assert proof.read == 11
 
     lake.ingest(insert(12, 12))
@@ -207,12 +207,12 @@ def test_a_seal_that_retires_beside_retention_is_found(lake: MirroredLake, tmp_p
 
     def more(document: Document) -> None:
         newest = seals(document)[0]
-        held = json.loads(newest["lakehouse.kafka.retired"])
-        held[LOG]["0"] = ["3", "3", "5"]
-        newest["lakehouse.kafka.retired"] = json.dumps(held)
+        retired = json.loads(newest["lakehouse.kafka.retired"])
+        retired[LOG]["0"] = ["3", "3", "5"]
+        newest["lakehouse.kafka.retired"] = json.dumps(retired)
         redigest(newest)
 
     for name in (LOG, lake.stream.quarantine_table):
         edit_document(tmp_path / "catalog.db", name, more)
-    told = " ".join(finding.message for finding in audit(lake).findings if finding.kind == "balance")
-    assert "(ingest), 1 rows of changelog.birds were retired" in told
+    messages = " ".join(finding.message for finding in audit(lake).findings if finding.kind == "balance")
+    assert "(ingest), 1 rows of changelog.birds were retired" in messages

@@ -15,9 +15,9 @@ from lakehouse_tests.steps.cdc.conftest import Change, MakeMirror, Mirrored, cha
 pytestmark = pytest.mark.spark
 
 
-def refused(told: Change) -> Change:
+def refused(change: Change) -> Change:
     """A change that the stream could not take at first."""
-    return {**told, "refused": True}
+    return {**change, "refused": True}
 
 
 def _insert(number: int, position: int, **more: Any) -> Change:
@@ -70,8 +70,8 @@ def test_a_late_change_takes_its_place_among_all_of_its_key(mirrored: MakeMirror
     assert changes == [1, 8, 1]
     assert things.run().kind == "idle"
     alive = "name" if deletes == "hard" else "CASE WHEN _cdc_deleted THEN NULL ELSE name END"
-    found = things.spark(lambda spark: spark.sql(f"SELECT id, {alive} AS name FROM lake.mirror.things").collect())
-    assert {row["id"]: row["name"] for row in found if row["name"]} == {
+    result = things.spark(lambda spark: spark.sql(f"SELECT id, {alive} AS name FROM lake.mirror.things").collect())
+    assert {row["id"]: row["name"] for row in result if row["name"]} == {
         1: "n1",
         2: "n2",
         4: "newer",

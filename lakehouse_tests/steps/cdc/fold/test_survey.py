@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse.steps.cdc.fold.survey import RangeSurvey, survey
 from lakehouse_tests.steps.cdc.folding import changelog_rows, frame
-from lakehouse_tests.steps.cdc.test_semantics import HARD, Both, NewBoth, at
+from lakehouse_tests.steps.cdc.test_semantics import HARD, Both, NewBoth, position_of
 
 pytestmark = pytest.mark.spark
 
@@ -24,30 +24,30 @@ def test_a_survey_tells_what_a_range_holds_in_any_order(both: NewBoth, quick: Sp
         it.change("tombstone", 2, None, partition=1),
         it.change("control", (), None, partition=2, time=1),
     ]
-    found = [
-        survey(frame(quick, HARD.changelog.table, changelog_rows(HARD, told)), HARD.changelog)
-        for told in (changes, changes[::-1], changes[:-1])
+    surveys = [
+        survey(frame(quick, HARD.changelog.table, changelog_rows(HARD, ordering)), HARD.changelog)
+        for ordering in (changes, changes[::-1], changes[:-1])
     ]
-    digest = found[0].digest
+    digest = surveys[0].digest
     assert (
-        found[0]
-        == found[1]
+        surveys[0]
+        == surveys[1]
         == RangeSurvey(
             rows=5,
             operations={"insert": 1, "update": 1, "truncate": 1, "tombstone": 1, "control": 1},
             digest=digest,
-            position=at(30),
+            position=position_of(30),
             source_time_us=100,
             oldest_us=50,
             progress={0: 100, 1: 50, 2: 1},
-            truncated=at(20),
+            truncated=position_of(20),
             lone_tombstones=1,
             unavailable=frozenset({"b"}),
-            oldest=at(10),
+            oldest=position_of(10),
             kafka_end={0: 4, 1: 5, 2: 6},
         )
     )
-    assert found[2].digest != digest
+    assert surveys[2].digest != digest
     assert int(digest)
     nothing = survey(frame(quick, HARD.changelog.table, []), HARD.changelog)
     assert nothing == RangeSurvey()

@@ -89,9 +89,9 @@ def test_a_declared_mode_is_kept_to() -> None:
 
 def test_a_plan_tells_a_reader_and_no_value() -> None:
     narrowed = narrow(_files(8), Touched({"id": (123_456, 123_999)}, {BUCKET: frozenset({1})}), LONG)
-    told = choose(narrowed, DeltaRows(updated=2)).because("a note").to_json()
-    assert "123456" not in told
-    read = json.loads(told)
+    document = choose(narrowed, DeltaRows(updated=2)).because("a note").to_json()
+    assert "123456" not in document
+    read = json.loads(document)
     assert read["strategy"] == "merge"
     assert read["files"] == "1 of 8"
     assert read["why"][:2] == ["a note", "keys lie in 1 of 8 files (1 of 4 buckets of id, a range of id)"]
@@ -143,10 +143,10 @@ def test_rows_without_those_deleted() -> None:
     files=st.lists(st.sets(st.integers(0, 999), min_size=1, max_size=20), max_size=12),
 )
 def test_no_file_with_a_key_is_left_out(keys: set[int], files: list[set[int]]) -> None:
-    facts = [FileFacts(len(held), 1, bounds={"id": (min(held), max(held))}) for held in files]
+    facts = [FileFacts(len(file_keys), 1, bounds={"id": (min(file_keys), max(file_keys))}) for file_keys in files]
     touched = Touched({"id": (min(keys), max(keys))})
     kept = narrow(facts, touched, LONG).files
-    assert all(fact in kept for fact, held in zip(facts, files, strict=True) if held & keys)
+    assert all(fact in kept for fact, file_keys in zip(facts, files, strict=True) if file_keys & keys)
 
 
 @given(

@@ -10,7 +10,7 @@ from lakehouse.steps.cdc.plan.initial_load import as_reads
 from lakehouse.steps.cdc.position import ChangePosition
 from lakehouse_tests.steps.cdc.folding import Mirrored, changelog_rows, frame
 from lakehouse_tests.steps.cdc.plain_fold import Change
-from lakehouse_tests.steps.cdc.test_semantics import HARD, at
+from lakehouse_tests.steps.cdc.test_semantics import HARD, position_of
 
 pytestmark = pytest.mark.spark
 
@@ -19,7 +19,7 @@ def test_rows_of_an_initial_copy_are_older_than_every_change(quick: SparkSession
     log = HARD.changelog
     initial = quick.createDataFrame([(1, "copied"), (2, "copied")], "id int, a string")
     later = Mirrored(quick, HARD)
-    change = Change("update", (1,), at(0)._replace(sequence=1), {"a": "read since", "b": 7})
+    change = Change("update", (1,), position_of(0)._replace(sequence=1), {"a": "read since", "b": 7})
     changes = frame(quick, log.table, changelog_rows(HARD, [change]))
     both = as_reads(initial, log).unionByName(changes)
     later.write(

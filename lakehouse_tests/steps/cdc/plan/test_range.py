@@ -62,7 +62,7 @@ def _log(feed: Feed) -> Table:
     return feed.catalog.load_table(tuple(LOG.split(".")))
 
 
-def _at(feed: Feed, end: int, **more: Any) -> MirrorStatement:
+def _statement(feed: Feed, end: int, **more: Any) -> MirrorStatement:
     uuid = str(_log(feed).metadata.table_uuid)
     return MirrorStatement(
         **{"changelog": LOG, "changelog_uuid": uuid, "build": "b", "start": None, "end": end, **more}
@@ -70,7 +70,7 @@ def _at(feed: Feed, end: int, **more: Any) -> MirrorStatement:
 
 
 def _next(feed: Feed, end: int, max_changes: int = 100) -> Range | None:
-    return next_range(NAME, _at(feed, end), _log(feed), max_changes=max_changes)
+    return next_range(NAME, _statement(feed, end), _log(feed), max_changes=max_changes)
 
 
 def _rollback(feed: Feed, snapshot_id: int) -> None:
@@ -79,19 +79,19 @@ def _rollback(feed: Feed, snapshot_id: int) -> None:
 
 def test_up_to_the_newest_seal(feed: Feed) -> None:
     first, _, last = feed.append(_changes(2)), feed.append(_changes(3)), feed.append(_changes(4))
-    found = _next(feed, first)
-    assert found is not None
-    assert (found.start, found.end, found.changes, found.behind) == (first, last, 7, 0)
-    assert found.arrived.end == {0: 9}
+    change_range = _next(feed, first)
+    assert change_range is not None
+    assert (change_range.start, change_range.end, change_range.changes, change_range.behind) == (first, last, 7, 0)
+    assert change_range.arrived.end == {0: 9}
     assert _next(feed, last) is None
 
 
 def test_no_more_rows_than_a_run_may_take_but_one_seals_worth(feed: Feed) -> None:
     ends = [feed.append(_changes(3)) for _ in range(4)]
     for limit, end, behind in ((6, ends[2], 3), (8, ends[2], 3), (5, ends[1], 6), (1, ends[1], 6), (9, ends[3], 0)):
-        found = _next(feed, ends[0], limit)
-        assert found is not None
-        assert (limit, found.end, found.behind) == (limit, end, behind)
+        change_range = _next(feed, ends[0], limit)
+        assert change_range is not None
+        assert (limit, change_range.end, change_range.behind) == (limit, end, behind)
 
 
 def test_runs_without_rows_are_no_reason_to_run_until_they_are_many(feed: Feed) -> None:
@@ -100,18 +100,18 @@ def test_runs_without_rows_are_no_reason_to_run_until_they_are_many(feed: Feed) 
         feed.append()
     assert _next(feed, first) is None
     last = feed.append()
-    found = _next(feed, first)
-    assert found is not None
-    assert (found.end, found.changes) == (last, 0)
+    change_range = _next(feed, first)
+    assert change_range is not None
+    assert (change_range.end, change_range.changes) == (last, 0)
 
 
 def test_a_large_run_after_an_empty_one_is_not_put_off_for_ever(feed: Feed) -> None:
     first = feed.append(_changes(1))
     feed.append()
     last = feed.append(_changes(9))
-    found = _next(feed, first, 5)
-    assert found is not None
-    assert (found.end, found.changes) == (last, 9)
+    change_range = _next(feed, first, 5)
+    assert change_range is not None
+    assert (change_range.end, change_range.changes) == (last, 9)
 
 
 def test_rows_that_no_seal_covers_wait(feed: Feed) -> None:
@@ -123,14 +123,14 @@ def test_rows_that_no_seal_covers_wait(feed: Feed) -> None:
     assert base.snapshot_id == first
     assert _next(feed, first) is None
     assert feed.append() != first
-    found = _next(feed, first)
-    assert found is not None
-    assert found.changes == 1
+    change_range = _next(feed, first)
+    assert change_range is not None
+    assert change_range.changes == 1
 
 
 def test_a_changelog_that_was_created_anew(feed: Feed) -> None:
     end = feed.append(_changes(1))
-    previous = _at(feed, end)
+    previous = _statement(feed, end)
     feed.catalog.drop_table(tuple(LOG.split(".")))
     apply(plan(feed.log.table, feed.catalog), feed.catalog)
     with pytest.raises(ChangelogReplaced, match=r"lakehouse rebuild mirror.things"):
@@ -160,7 +160,7 @@ def test_a_rollback_is_told_from_expiry_where_old_snapshots_are_gone(feed: Feed)
 
 def test_a_changelog_that_lost_all_snapshots(feed: Feed) -> None:
     with pytest.raises(ChangelogRolledBack):
-        next_range(NAME, _at(feed, 4711), _log(feed), max_changes=1)
+        next_range(NAME, _statement(feed, 4711), _log(feed), max_changes=1)
 
 
 def _expire(feed: Feed, *places: int) -> None:
@@ -183,9 +183,9 @@ def test_a_range_of_which_snapshots_expired(feed: Feed) -> None:
 def test_the_snapshot_at_which_a_range_begins_may_have_expired_itself(feed: Feed) -> None:
     first, second = feed.append(_changes(1)), feed.append(_changes(2))
     _expire(feed, 0, 1, 2)
-    found = _next(feed, first)
-    assert found is not None
-    assert (found.end, found.changes) == (second, 2)
+    change_range = _next(feed, first)
+    assert change_range is not None
+    assert (change_range.end, change_range.changes) == (second, 2)
 
 
 def test_a_commit_that_removed_rows(feed: Feed) -> None:
@@ -211,10 +211,10 @@ def _retire(feed: Feed, before: int) -> int:
         attempt.branch,
         lambda transaction: transaction.delete(gone, snapshot_properties=attempt.marks, branch=attempt.branch),
     )
-    said = KafkaStatement.from_keys(base.sealed.seal.statement)
-    assert said
-    told = replace(said, start=said.end, tallies={}, retired={LOG: {0: Tally(before, 0, 0)}})
-    keys = {**told.to_keys(), seal_keys.RETIRE_BEFORE: f'{{"0":{before}}}'}
+    statement = KafkaStatement.from_keys(base.sealed.seal.statement)
+    assert statement
+    retiring = replace(statement, start=statement.end, tallies={}, retired={LOG: {0: Tally(before, 0, 0)}})
+    keys = {**retiring.to_keys(), seal_keys.RETIRE_BEFORE: f'{{"0":{before}}}'}
     seal = Seal.of(attempt, KIND_RETIRE, statement=keys, previous=base.sealed.seal)
     return publish(feed.catalog, [seal_branch(feed.catalog, base, attempt, seal)]).snapshots[LOG]
 
@@ -223,10 +223,10 @@ def test_retention_of_what_is_in_the_mirror_is_no_loss(feed: Feed) -> None:
     first = feed.append(_changes(3))
     feed.append(_changes(2))
     retired = _retire(feed, 2)
-    consumed = _at(feed, first, kafka_end={0: 3})
-    found = next_range(NAME, consumed, _log(feed), max_changes=9)
-    assert found is not None
-    assert (found.end, found.changes) == (retired, 2)  # the row that was written anew is none of them
+    consumed = _statement(feed, first, kafka_end={0: 3})
+    change_range = next_range(NAME, consumed, _log(feed), max_changes=9)
+    assert change_range is not None
+    assert (change_range.end, change_range.changes) == (retired, 2)  # the row that was written anew is none of them
     with pytest.raises(ChangesRetired) as refused:
         next_range(NAME, replace(consumed, kafka_end={0: 1}), _log(feed), max_changes=9)
     assert str(refused.value.remedy).startswith("roll all three tables of the mirror forward")
@@ -244,10 +244,10 @@ def test_the_whole_changelog(feed: Feed) -> None:
     assert empty.changes == 0
     ends = [feed.append(_changes(3)) for _ in range(3)]
     for limit, place, behind in ((None, 2, 0), (9, 2, 0), (8, 1, 3), (2, 0, 6)):
-        found = whole_range(NAME, _log(feed), max_changes=limit)
-        assert found is not None
-        assert (limit, found.start, found.end, found.behind) == (limit, None, ends[place], behind)
-        require_complete(NAME, found)
+        change_range = whole_range(NAME, _log(feed), max_changes=limit)
+        assert change_range is not None
+        assert (limit, change_range.start, change_range.end, change_range.behind) == (limit, None, ends[place], behind)
+        require_complete(NAME, change_range)
 
 
 def test_a_changelog_without_a_seal(feed: Feed) -> None:
@@ -292,10 +292,10 @@ def test_a_changelog_that_does_not_hold_everything(feed: Feed) -> None:
 def test_an_applied_range_again(feed: Feed) -> None:
     first, second = feed.append(_changes(1)), feed.append(_changes(2))
     feed.append(_changes(3))
-    assert applied_range(NAME, _log(feed), _at(feed, second, start=first)).changes == 2
-    assert applied_range(NAME, _log(feed), _at(feed, second)).changes == 3
+    assert applied_range(NAME, _log(feed), _statement(feed, second, start=first)).changes == 2
+    assert applied_range(NAME, _log(feed), _statement(feed, second)).changes == 3
     with pytest.raises(RangeExpired):
-        applied_range(NAME, _log(feed), _at(feed, 4711))
+        applied_range(NAME, _log(feed), _statement(feed, 4711))
     assert [s.snapshot_id for s in chain(NAME, _log(feed), first, second, consumed={})][-1] == second
 
 
@@ -317,11 +317,11 @@ def test_a_lease_is_there_before_anything_is_read(feed: Feed) -> None:
     assert plan_work(step).change_range is None
     assert leases(_log(feed)) == {}
     end = feed.append(_changes(2))
-    found = plan_work(step).change_range
-    assert found is not None
-    assert (found.end, leases(_log(feed))) == (end, {lease_tag(NAME): end})
+    change_range = plan_work(step).change_range
+    assert change_range is not None
+    assert (change_range.end, leases(_log(feed))) == (end, {lease_tag(NAME): end})
     feed.append(_changes(2))
-    assert plan_work(step).change_range != found
+    assert plan_work(step).change_range != change_range
     assert leases(_log(feed)) == {lease_tag(NAME): end}  # it moves with a publish only
 
 
@@ -329,7 +329,7 @@ def test_a_changelog_that_only_moved_on_is_followed_without_spark(feed: Feed) ->
     tables, first = _mirror(feed), feed.append(_changes(1))
     bases = read_bases(feed.catalog, [table.name for table in tables.tables])
     attempt = Attempt(run_id="first", step="mirror")
-    keys = _at(feed, first, progress={0: 7}, behind=("name",), columns=declared_columns(feed.log)).to_keys()
+    keys = _statement(feed, first, progress={0: 7}, behind=("name",), columns=declared_columns(feed.log)).to_keys()
     seal = Seal.of(attempt, "mirror", statement=keys, previous=None)
     publish(feed.catalog, [seal_branch(feed.catalog, base, attempt, seal) for base in bases.values()])
     step = MirrorStep(tables, feed.catalog, _no_spark, Attempt(run_id="next", step="mirror"))

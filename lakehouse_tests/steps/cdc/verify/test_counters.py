@@ -35,9 +35,9 @@ def balance(lake: MirroredLake) -> BalanceProof:
 
 def messages(proof: BalanceProof, kind: str) -> str:
     assert not proof.holds
-    found = [finding.message for finding in proof.findings if finding.kind == kind]
-    assert found, proof.findings
-    return " ".join(found)
+    matching = [finding.message for finding in proof.findings if finding.kind == kind]
+    assert matching, proof.findings
+    return " ".join(matching)
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +70,12 @@ def forge(filled: Saved, place: int, edit: Callable[[dict[str, str]], None]) -> 
     """Edit a seal (0: the newest) in all three tables alike, digests and all: as careful as a forger can be."""
 
     def every(document: Document) -> None:
-        told = seals(document)
-        edit(told[place])
+        summaries = seals(document)
+        edit(summaries[place])
         for number in range(place, -1, -1):
             if number < place:
-                told[number]["lakehouse.previous"] = told[number + 1]["lakehouse.digest"]
-            redigest(told[number])
+                summaries[number]["lakehouse.previous"] = summaries[number + 1]["lakehouse.digest"]
+            redigest(summaries[number])
 
     for name in OWN:
         edit_document(filled.database, name, every)
@@ -83,8 +83,8 @@ def forge(filled: Saved, place: int, edit: Callable[[dict[str, str]], None]) -> 
 
 def set_key(key: str, **values: Any) -> Callable[[dict[str, str]], None]:
     def edit(summary: dict[str, str]) -> None:
-        held = json.loads(summary[f"lakehouse.mirror.{key}"])
-        summary[f"lakehouse.mirror.{key}"] = json.dumps(held | values if values else held + 1)
+        stored = json.loads(summary[f"lakehouse.mirror.{key}"])
+        summary[f"lakehouse.mirror.{key}"] = json.dumps(stored | values if values else stored + 1)
 
     return edit
 
@@ -93,7 +93,7 @@ def test_sound_books_balance_and_say_from_where_on(lake: MirroredLake) -> None:
     proof = balance(lake)
     assert proof.holds, proof.findings
     assert (proof.seals, proof.rows, proof.changes) == (4, 6, 10)
-    assert {told.split(",")[0] for told in (proof.proven_from or {}).values()} == {"run mirror-2"}
+    assert {origin.split(",")[0] for origin in (proof.proven_from or {}).values()} == {"run mirror-2"}
 
 
 def test_soft_deletes_are_updates_for_iceberg(tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ def test_operations_that_do_not_add_up(lake: MirroredLake, filled: Saved, key: s
 def test_operations_that_the_changelog_did_not_bring(lake: MirroredLake, filled: Saved) -> None:
     def edit(summary: dict[str, str]) -> None:
         for key in ("operations", "total_operations"):
-            held = json.loads(summary[f"lakehouse.mirror.{key}"])
-            held["update"], held["insert"] = held.get("update", 0) + 1, held["insert"] - 1
-            summary[f"lakehouse.mirror.{key}"] = json.dumps(held)
+            counts = json.loads(summary[f"lakehouse.mirror.{key}"])
+            counts["update"], counts["insert"] = counts.get("update", 0) + 1, counts["insert"] - 1
+            summary[f"lakehouse.mirror.{key}"] = json.dumps(counts)
 
     forge(filled, 0, edit)
     assert "2 insert" in messages(balance(lake), "operations_differ")
@@ -156,9 +156,9 @@ def test_applied_counts_that_do_not_add_up(lake: MirroredLake, filled: Saved, ke
 def test_counts_that_iceberg_did_not_count(lake: MirroredLake, filled: Saved) -> None:
     for key in ("applied", "total_applied"):
         forge(filled, 2, set_key(key, updated=7))
-    told = messages(balance(lake), "counters_differ")
-    assert "updated 7" in told
-    assert "by Iceberg's counters 1, 1, 1 and 0" in told
+    message = messages(balance(lake), "counters_differ")
+    assert "updated 7" in message
+    assert "by Iceberg's counters 1, 1, 1 and 0" in message
 
 
 def test_a_refused_change_that_is_in_no_quarantine(lake: MirroredLake) -> None:

@@ -30,9 +30,9 @@ def lake(filled: Saved) -> MirroredLake:
 
 def doubt(lake: MirroredLake) -> Doubt:
     """As the check asks."""
-    found = find_doubt(lake.catalog, lake.tables, lake.declarations)
-    assert found is not None
-    return found
+    summary = find_doubt(lake.catalog, lake.tables, lake.declarations)
+    assert summary is not None
+    return summary
 
 
 BROKEN = b'{"op": "u", "after": {"id": 2, "weight": "heavy"}, "source": {"connector": "postgresql"}}'
@@ -73,8 +73,8 @@ def test_the_key_is_read_from_the_message_key_or_from_the_payload(
 ) -> None:
     lake.ingest(refusal(key, value), insert(11, 11))
     lake.apply()
-    found = doubt(lake)
-    assert (found.keys, found.unknown, found.examples) == (1, 0, ("id=2: wrong_type at partition 0 offset 5",))
+    summary = doubt(lake)
+    assert (summary.keys, summary.unknown, summary.examples) == (1, 0, ("id=2: wrong_type at partition 0 offset 5",))
     lake.ingest(change("update", 12, 2, name="new"))
     assert doubt(lake).keys == 1, "in the changelog, and not in the mirror yet"
     lake.apply()
@@ -89,9 +89,9 @@ def test_where_no_key_can_be_read_it_counts_as_unknown_and_nothing_heals_it(
 ) -> None:
     lake.ingest(refusal(key, value), *(change("update", 10 + n, n, name="new") for n in range(1, 6)))
     lake.apply()
-    found = doubt(lake)
-    assert (found.keys, found.unknown) == (0, 1)
-    assert found.examples == ("of unknown key: wrong_type at partition 0 offset 5",)
+    summary = doubt(lake)
+    assert (summary.keys, summary.unknown) == (0, 1)
+    assert summary.examples == ("of unknown key: wrong_type at partition 0 offset 5",)
 
 
 def test_a_record_that_says_nothing_of_any_row_leaves_no_doubt(lake: MirroredLake) -> None:
@@ -242,17 +242,17 @@ def test_doubt_goes_along_with_a_row_whose_key_changes(
     lake.ingest(refusal(b'{"id": 2}', BROKEN))
     lake.ingest(*later)
     lake.apply()
-    found = doubt(lake)
-    assert [example.partition(":")[0] for example in found.examples] == ([named] if named else [])
-    assert (found.keys, found.refused, found.healed) == (bool(named), 1, not named)
+    summary = doubt(lake)
+    assert [example.partition(":")[0] for example in summary.examples] == ([named] if named else [])
+    assert (summary.keys, summary.refused, summary.healed) == (bool(named), 1, not named)
 
 
 def test_a_key_is_shown_once_however_often_it_was_refused(lake: MirroredLake) -> None:
     lake.ingest(*(refusal(b'{"id": 1}', BROKEN) for _ in range(12)), refusal(b'{"id": 2}', BROKEN))
     lake.apply()
-    found = doubt(lake)
-    assert (found.keys, found.refused) == (2, 13)
-    assert found.examples == (
+    summary = doubt(lake)
+    assert (summary.keys, summary.refused) == (2, 13)
+    assert summary.examples == (
         "id=1: wrong_type at partition 0 offset 5",
         "id=2: wrong_type at partition 0 offset 17",
     )

@@ -16,7 +16,7 @@ def c(operation: str, commit: int, key: int | None = 1, *, sequence: int = 0, ep
     return operation, key, (epoch, commit, sequence), says
 
 
-def found(*changes: Change) -> list[tuple[int, int]]:
+def live_key_inserts(*changes: Change) -> list[tuple[int, int]]:
     """Commit and sequence of the inserts; changes arrive as they are written."""
     columns = {
         "id": [key for _, key, _, _ in changes],
@@ -35,7 +35,7 @@ def found(*changes: Change) -> list[tuple[int, int]]:
 
 
 def test_two_equal_rows_are_reported() -> None:
-    assert found(c("insert", 5), c("insert", 6)) == [(6, 0)]
+    assert live_key_inserts(c("insert", 5), c("insert", 6)) == [(6, 0)]
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_two_equal_rows_are_reported() -> None:
     ],
 )
 def test_between_two_inserts_of_a_key_it_has_to_go(changes: list[Change], inserts: list[tuple[int, int]]) -> None:
-    assert found(*changes) == inserts
+    assert live_key_inserts(*changes) == inserts
 
 
 def test_what_is_sent_again_after_a_restart_is_the_same_insert() -> None:
     """The connector does not know the commit before: the change's own place in the log stands for it."""
     first = [c("insert", 5, sequence=6, says="a"), c("update", 5, sequence=7, says="b")]
     again = [c("insert", 6, sequence=6, says="a"), c("update", 6, sequence=7, says="b")]
-    assert found(*first, *again) == []
-    assert found(*first, c("insert", 6, sequence=6, says="another")) == [(6, 6)]
+    assert live_key_inserts(*first, *again) == []
+    assert live_key_inserts(*first, c("insert", 6, sequence=6, says="another")) == [(6, 6)]

@@ -80,7 +80,7 @@ def histories(draw: st.DrawFn) -> list[Row]:
     """Changes of few keys, each at a position of its own, arriving in any order in two partitions."""
     length = draw(st.integers(1, 25))
     commits = draw(st.permutations(range(1, length + 1)))
-    found: list[Row] = []
+    rows: list[Row] = []
     for commit in commits:
         operation = draw(
             st.sampled_from(
@@ -90,40 +90,40 @@ def histories(draw: st.DrawFn) -> list[Row]:
         key = draw(st.integers(1, 4))
         without = draw(st.sets(st.sampled_from(COLUMNS[1:]), max_size=2)) if operation in ("update", "move") else ()
         if operation in ("truncate", "control"):
-            one = change(operation, commit)
+            row = change(operation, commit)
         elif operation == "tombstone" and draw(st.booleans()):
-            one = change(operation, None, key, partition=key % 2)
+            row = change(operation, None, key, partition=key % 2)
         elif operation == "move":
             to = key % 4 + 1
             sent = {"partition": to % 2, "name": f"{commit}", "without": without, "other": key}
-            found.append(change("delete", commit, key, partition=key % 2) | {"_kafka_offset": len(found)})
-            one = change("insert", commit, to, **sent)
+            rows.append(change("delete", commit, key, partition=key % 2) | {"_kafka_offset": len(rows)})
+            row = change("insert", commit, to, **sent)
         else:
             text = draw(st.sampled_from(["a", "b", None]))
-            one = change(operation, commit, key, partition=key % 2, name=text, song=f"{commit}", without=without)
-        found.append(one | {"_kafka_offset": len(found)})
-    return found
+            row = change(operation, commit, key, partition=key % 2, name=text, song=f"{commit}", without=without)
+        rows.append(row | {"_kafka_offset": len(rows)})
+    return rows
 
 
 def plain(row: Row, *, soft: bool) -> Row:
     """A mirror's row by the definition, as far as the fold says it."""
     names = (*COLUMNS, "_cdc_position", *(["_cdc_deleted"] if soft else []))
     behind = dict(row["_cdc_behind"] or ())
-    told = {n: None if row[n] is None else position for n, position in behind.items()}
-    return {name: row[name] for name in names} | {"_cdc_behind": told}
+    positions = {n: None if row[n] is None else position for n, position in behind.items()}
+    return {name: row[name] for name in names} | {"_cdc_behind": positions}
 
 
 def completed(changes: list[Row], pieces: list[pl.DataFrame], *, soft: bool) -> list[pl.DataFrame]:
     """The pieces, in which changes of key have what they left out."""
-    moved = [one for one in changes if left_out(one)]
+    moved = [change for change in changes if left_out(change)]
     if not moved:
         return pieces
-    others = pl.Series(f"{OTHER}id", [one["other_key"]["id"] for one in moved], pl.Int64)
-    found = LeftOut(["id"], frame_of(moved).with_columns(others))
+    others = pl.Series(f"{OTHER}id", [change["other_key"]["id"] for change in moved], pl.Int64)
+    completion = LeftOut(["id"], frame_of(moved).with_columns(others))
     for piece in pieces:
-        found.keep(piece, stored=False, new=pl.lit(True))
-    found.play(soft=soft, truncated=None)
-    return [found.complete(piece) for piece in pieces]
+        completion.keep(piece, stored=False, new=pl.lit(True))
+    completion.play(soft=soft, truncated=None)
+    return [completion.complete(piece) for piece in pieces]
 
 
 @settings(max_examples=250, deadline=None)
@@ -141,13 +141,13 @@ def test_the_fold_is_what_the_definition_says_however_the_changes_are_cut(
         for each in completed(changes, pieces, soft=soft):
             folded.add(each)
         result = folded.result()
-    found = canonical(result.rows, COLUMNS).drop("_partition", "_offset").to_dicts()
-    for row in found:
+    plain_rows = canonical(result.rows, COLUMNS).drop("_partition", "_offset").to_dicts()
+    for row in plain_rows:
         row["_cdc_behind"] = {e["key"]: e["value"] for e in row["_cdc_behind"] or ()}
-    assert {row["id"]: row for row in found} == {key: plain(row, soft=soft) for key, row in rows.items()}
+    assert {row["id"]: row for row in plain_rows} == {key: plain(row, soft=soft) for key, row in rows.items()}
     if not soft:
-        found_gone = {r["id"]: (r["_cdc_position"], r["_time"]) for r in result.deletes.to_dicts()}
-        assert found_gone == {key: (r["_cdc_position"], r["_cdc_source_time"]) for key, r in gone.items()}
+        tombstones = {r["id"]: (r["_cdc_position"], r["_time"]) for r in result.deletes.to_dicts()}
+        assert tombstones == {key: (r["_cdc_position"], r["_cdc_source_time"]) for key, r in gone.items()}
 
 
 @pytest.fixture(scope="module")
@@ -189,9 +189,9 @@ def kinds(proof: FoldProof) -> set[str]:
 
 
 def message(proof: FoldProof, kind: str, has: str = "") -> str:
-    found = [finding.message for finding in proof.findings if finding.kind == kind and has in finding.message]
-    assert found, proof.findings
-    return found[0]
+    messages = [finding.message for finding in proof.findings if finding.kind == kind and has in finding.message]
+    assert messages, proof.findings
+    return messages[0]
 
 
 def edited(rows: list[Row], key: int, **values: Any) -> list[Row]:
@@ -220,8 +220,8 @@ def test_soft_deletes_and_a_truncate_hold_as_well(tmp_path: Path) -> None:
 def test_a_changed_value_is_named_by_key_and_column(lake: MirroredLake) -> None:
     lake.tamper(BIRDS, edited(lake.rows(), 1, name="raven", song="caw"))
     proof = check(lake)
-    told = message(proof, "rows_differ")
-    assert "1 rows differ (in name: 1, song: 1): id=1: name should be 'robin', is 'raven'; song differs" in told
+    text = message(proof, "rows_differ")
+    assert "1 rows differ (in name: 1, song: 1): id=1: name should be 'robin', is 'raven'; song differs" in text
     assert "caw" not in str(proof)
     assert "song 1" not in str(proof)
     assert "unsealed_commit" in kinds(proof)
@@ -242,8 +242,8 @@ def test_what_is_remembered_of_a_row_is_compared_as_well(lake: MirroredLake, col
 
 def test_a_deleted_row_is_named(lake: MirroredLake) -> None:
     lake.load(BIRDS).delete("id = 7")
-    told = message(check(lake), "rows_differ")
-    assert "1 rows are missing: id=7: is missing (partition 1 offset 3)" in told
+    text = message(check(lake), "rows_differ")
+    assert "1 rows are missing: id=7: is missing (partition 1 offset 3)" in text
 
 
 def test_a_row_that_was_put_in_is_named(lake: MirroredLake) -> None:
@@ -259,8 +259,8 @@ def test_a_doubled_row_is_named(lake: MirroredLake) -> None:
 def test_an_old_version_of_a_row_brought_back_is_named(lake: MirroredLake) -> None:
     old = {"name": "bird 3", "_cdc_position": {"epoch": 0, "commit": 3, "sequence": 0}}
     lake.tamper(BIRDS, edited(lake.rows(), 3, **old))
-    told = message(check(lake), "rows_differ")
-    assert "id=3: name should be 'wren', is 'bird 3'; _cdc_position should be 0/23/0, is 0/3/0" in told
+    text = message(check(lake), "rows_differ")
+    assert "id=3: name should be 'wren', is 'bird 3'; _cdc_position should be 0/23/0, is 0/3/0" in text
 
 
 @pytest.mark.parametrize("name", [BIRDS, TOMBSTONES, REFUSED])
@@ -276,13 +276,13 @@ def test_a_table_that_was_rolled_back_alone_is_named(lake: MirroredLake, name: s
 
 
 def test_a_tombstone_that_was_removed_or_put_in_is_named(lake: MirroredLake) -> None:
-    held = lake.rows(TOMBSTONES)
-    assert [row["id"] for row in held] == [2]
+    tombstones = lake.rows(TOMBSTONES)
+    assert [row["id"] for row in tombstones] == [2]
     lake.tamper(TOMBSTONES, [])
-    told = message(check(lake), "tombstones_differ")
-    assert "are missing or older" in told
-    assert "id=2" in told
-    lake.tamper(TOMBSTONES, [*held, held[0] | {"id": 9}])
+    text = message(check(lake), "tombstones_differ")
+    assert "are missing or older" in text
+    assert "id=2" in text
+    lake.tamper(TOMBSTONES, [*tombstones, tombstones[0] | {"id": 9}])
     assert "of no delete that the changelog knows: id=9" in message(check(lake), "tombstones_differ")
 
 
@@ -306,9 +306,9 @@ def test_a_changelog_that_lost_changes_is_named(lake: MirroredLake) -> None:
     table = lake.load(LOG)
     sealed = MirrorStatement.from_keys(last_seal(lake.load(BIRDS)).seal.statement).end  # type: ignore[union-attr]
     table.maintenance.expire_snapshots().by_id(sealed).commit()
-    told = message(check(lake), "changes_differ")
-    assert "19" not in told
-    assert "holds 2 delete, 1 tombstone, 2 update, 12 insert" in told or "insert" in told
+    text = message(check(lake), "changes_differ")
+    assert "19" not in text
+    assert "holds 2 delete, 1 tombstone, 2 update, 12 insert" in text or "insert" in text
 
 
 def test_without_its_end_the_changelog_is_cut_by_offsets(lake: MirroredLake) -> None:
@@ -403,11 +403,11 @@ def mutations(draw: st.DrawFn) -> tuple[list[Row], dict[int, str]]:
             case _:
                 column, value = draw(st.sampled_from([("name", "?"), ("name", None), ("weight", -1.0), ("song", "?")]))
                 rows[key] = [rows[key][0] | {column: value}]
-    return [row for held in rows.values() for row in held], done
+    return [row for versions in rows.values() for row in versions], done
 
 
 SOUND: list[Row] = []
-_TOLD = {"dropped": "is missing", "added": "should not be there", "doubled": "is there twice"}
+_DIFFERENCES = {"dropped": "is missing", "added": "should not be there", "doubled": "is there twice"}
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -422,9 +422,9 @@ def test_whatever_is_done_to_rows_is_named_by_key_even_as_a_rewrite(filled: Save
     assert proof.holds == (not done)
     assert {int(example.key["id"]) for example in proof.examples} == set(done)
     for example in proof.examples:
-        assert _TOLD.get(done[int(example.key["id"])], "differs" if "song" in example.columns else "should be") in str(
-            example
-        )
+        assert _DIFFERENCES.get(
+            done[int(example.key["id"])], "differs" if "song" in example.columns else "should be"
+        ) in str(example)
 
 
 def test_parts_of_a_mirror_in_which_no_key_moved_are_checked(tmp_path: Path) -> None:

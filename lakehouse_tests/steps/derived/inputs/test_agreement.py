@@ -38,11 +38,11 @@ def shops(office: Workshop) -> int:
     return office.write("shops", [{"shop": "Kiel", "city": "Kiel"}])
 
 
-def refused(office: Workshop, one: Derived, **more: object) -> InputsDisagree:
-    before = office.head(one.table.identifier[1])
+def refused(office: Workshop, derived: Derived, **more: object) -> InputsDisagree:
+    before = office.head(derived.table.identifier[1])
     with pytest.raises(InputsDisagree) as caught:
-        derive(office.step(one, run="this-run", **more))
-    short = one.table.identifier[1]
+        derive(office.step(derived, run="this-run", **more))
+    short = derived.table.identifier[1]
     assert office.head(short) == before
     assert office.branches(short) == [], "nothing was staged"
     return caught.value
@@ -52,7 +52,7 @@ def refused(office: Workshop, one: Derived, **more: object) -> InputsDisagree:
 def test_inputs_of_one_date_and_one_vintage_agree(office: Workshop, tip: Derived) -> None:
     work = prepare(office.step(tip))
     assert not work.differing
-    assert {one.name: one.date for one in work.inputs.values()} == {
+    assert {source.name: source.date for source in work.inputs.values()} == {
         office.name("one"): DAY,
         office.name("two"): DAY,
         office.name("shops"): "",
@@ -61,11 +61,14 @@ def test_inputs_of_one_date_and_one_vintage_agree(office: Workshop, tip: Derived
 
 @pytest.mark.usefixtures("shops")
 def test_another_date_is_named_with_every_input_and_the_command(office: Workshop, tip: Derived) -> None:
-    at = office.computed(office.declarations.derived[office.name("two")], run="odd-run", day=OTHER_DAY)
+    snapshot_id = office.computed(office.declarations.derived[office.name("two")], run="odd-run", day=OTHER_DAY)
     error = refused(office, tip, parameters={"share": 0.5, "zone": "north east"})
     assert f"{office.name('two')}: its runtime date is {OTHER_DAY}" in error.message
     inputs = error.message.partition("Inputs:")[2]
-    assert f"{office.name('two')}: runtime date {OTHER_DAY}, parameters {{}}, run odd-run, snapshot {at}" in inputs
+    assert (
+        f"{office.name('two')}: runtime date {OTHER_DAY}, parameters {{}}, run odd-run, snapshot {snapshot_id}"
+        in inputs
+    )
     assert f"{office.name('one')}: runtime date {DAY}" in inputs
     assert f"{office.name('shops')}: dateless, run writer, snapshot {office.head('shops')}" in inputs
     command = re.search(r"`(.*?)`", error.remedy)
@@ -74,7 +77,7 @@ def test_another_date_is_named_with_every_input_and_the_command(office: Workshop
         *("lakehouse", "derive", office.name("tip"), "--upstream", "--downstream", "--runtime-date", DAY),
         *("--parameter", "share=0.5", "--parameter", "zone=north east"),
     ]
-    assert [one.name for one in error.inputs] == list(tip.inputs.values())
+    assert [source.name for source in error.inputs] == list(tip.inputs.values())
 
 
 @pytest.mark.usefixtures("shops")
@@ -110,14 +113,16 @@ def test_a_part_of_another_date_or_other_parameters_is_refused_though_the_newest
     june = Computation(DAY, "{}", "run", ("2013-06-01",))
     office.computed(office.declarations.derived[office.name("two")], computed_by=(may, june))
     error = refused(office, tip)
-    told = f"partitions 2013-05-01..2013-05-03, 2013-05-07: runtime date {other[0]}, parameters {other[1]}, run odd-run"
+    difference = (
+        f"partitions 2013-05-01..2013-05-03, 2013-05-07: runtime date {other[0]}, parameters {other[1]}, run odd-run"
+    )
     differing, _, inputs = error.message.partition("Inputs:")
-    assert f"- {office.name('two')}: {told}\n" in differing
+    assert f"- {office.name('two')}: {difference}\n" in differing
     assert "2013-06-01" not in differing, "what agrees does not differ"
-    assert f"\n  - {told}\n  - partition 2013-06-01: runtime date {DAY}, parameters {{}}, run run" in inputs
+    assert f"\n  - {difference}\n  - partition 2013-06-01: runtime date {DAY}, parameters {{}}, run run" in inputs
     assert f"`lakehouse derive {tip.name} --upstream --downstream --runtime-date {DAY}`" in error.remedy
     goes_ahead = prepare(office.step(tip, backfill="May is last year's"))
-    assert goes_ahead.differing == (f"{office.name('two')}: {told}",)
+    assert goes_ahead.differing == (f"{office.name('two')}: {difference}",)
 
 
 @pytest.mark.usefixtures("shops")
@@ -144,8 +149,8 @@ def test_an_input_that_came_of_a_backfill_is_shown_as_such(office: Workshop, tip
 def test_what_nobody_derives_is_repaired_by_hand_first(office: Workshop) -> None:
     office.declare(table_of(office.name("rates"), TOTALS, derived=True))
     office.write("rates", [], runtime_date=OTHER_DAY, parameters_digest="{}")
-    one = office.derived("priced", compute="SELECT * FROM rates", inputs={"rates": "rates"})
-    error = refused(office, one)
+    derived = office.derived("priced", compute="SELECT * FROM rates", inputs={"rates": "rates"})
+    error = refused(office, derived)
     assert error.remedy.startswith(f"materialize {office.name('rates')} for the same date and parameters, and then")
 
 
@@ -159,9 +164,9 @@ def test_what_is_missing_and_what_is_empty_is_named_and_nothing_is_written(offic
 
 
 def test_only_external_inputs_are_pinned_and_those_of_the_whole_component(office: Workshop, tip: Derived) -> None:
-    one = office.declarations.derived[office.name("one")]
+    derived = office.declarations.derived[office.name("one")]
     office.write("shops", [{"shop": "Kiel", "city": "Kiel"}])
-    prepare(office.step(one))
-    held = {s: [r for r in office.load(s).metadata.refs if r.startswith(PIN_PREFIX)] for s in ("sales", "shops", "one")}
+    prepare(office.step(derived))
+    pins = {s: [r for r in office.load(s).metadata.refs if r.startswith(PIN_PREFIX)] for s in ("sales", "shops", "one")}
     tag = office.step(tip).pin.tag
-    assert held == {"sales": [tag], "shops": [tag], "one": []}
+    assert pins == {"sales": [tag], "shops": [tag], "one": []}

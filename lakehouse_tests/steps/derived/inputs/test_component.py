@@ -14,7 +14,7 @@ def declared(**inputs: list[str]) -> dict[str, Derived]:
     return {
         f"d.{name}": Derived(
             table=table_of(f"d.{name}", TOTALS, derived=True),
-            inputs={f"a{n}": one for n, one in enumerate(of)},
+            inputs={f"a{n}": name for n, name in enumerate(of)},
             compute="SELECT 1",
         )
         for name, of in inputs.items()
@@ -25,9 +25,9 @@ DIAMOND = declared(left=["r.a"], right=["r.a", "r.b"], tip=["d.left", "d.right"]
 
 
 def test_tables_that_share_an_input_are_one_component_in_an_order_that_works() -> None:
-    found = component_of("d.left", DIAMOND)
-    assert set(found) == {"d.left", "d.right", "d.tip", "d.side"}
-    assert found.index("d.tip") > max(found.index("d.left"), found.index("d.right"))
+    order = component_of("d.left", DIAMOND)
+    assert set(order) == {"d.left", "d.right", "d.tip", "d.side"}
+    assert order.index("d.tip") > max(order.index("d.left"), order.index("d.right"))
     assert component_of("d.other", DIAMOND) == ["d.other"]
 
 
@@ -45,8 +45,8 @@ def test_upstream_is_what_a_table_is_computed_from_and_the_table() -> None:
 def test_components_divide_the_tables_and_share_no_input(inputs: list[list[int]]) -> None:
     derived = declared(**{f"t{n}": [f"r.r{i}" for i in of] for n, of in enumerate(inputs)})
     components = {frozenset(component_of(name, derived)) for name in derived}
-    assert sorted(name for one in components for name in one) == sorted(derived)
-    inputs_of = [set(external_inputs(one, derived)) for one in components]
+    assert sorted(name for component in components for name in component) == sorted(derived)
+    inputs_of = [set(external_inputs(component, derived)) for component in components]
     assert sum(map(len, inputs_of)) == len(set().union(*inputs_of))
 
 

@@ -36,6 +36,6 @@ def test_maintenance_does_not_change_what_an_input_is(office: Workshop, tip: Der
     assert base.sealed
     seal = Seal.of(who, MAINTENANCE, statement={}, previous=base.sealed.seal)
     publish(office.catalog, [seal_branch(office.catalog, base, who, seal)])
-    found = read_inputs(office.catalog, tip, office.declarations, office.step(tip).pin)["two"]
-    assert (found.date, found.run_id, found.snapshot_id) == (DAY, "run", office.head("two"))
+    read = read_inputs(office.catalog, tip, office.declarations, office.step(tip).pin)["two"]
+    assert (read.date, read.run_id, read.snapshot_id) == (DAY, "run", office.head("two"))
     assert not prepare(office.step(tip)).differing

@@ -20,13 +20,13 @@ WEEK_MS = int(KEPT.total_seconds() * 1000)
 @pytest.fixture
 def names(lake: Lake) -> list[str]:
     """Two tables with a row each."""
-    found = [lake.create("a"), lake.create("b")]
+    created = [lake.create("a"), lake.create("b")]
     lake.write("first", a=[1], b=[1])
-    return found
+    return created
 
 
 def pinned(lake: Lake, names: list[str], pin: Pin = RUN) -> dict[str, int | None]:
-    return {name: one.snapshot_id for name, one in pin_inputs(lake.catalog, names, pin).items()}
+    return {name: entry.snapshot_id for name, entry in pin_inputs(lake.catalog, names, pin).items()}
 
 
 def pins_of(lake: Lake, name: str) -> list[str]:
@@ -44,13 +44,13 @@ def test_every_step_of_a_run_finds_what_the_first_has_pinned(lake: Lake, names: 
 def test_a_pinned_snapshot_outlives_trimming(lake: Lake) -> None:
     name = lake.create("kept", **{"lakehouse.publish.keep-snapshots": "2"})
     lake.write("first", kept=[1])
-    held = pinned(lake, [name])[name]
+    snapshot_id = pinned(lake, [name])[name]
     for number in range(2, 8):
         lake.write(f"step-{number}", kept=[number])
     table = lake.load(name)
     assert len(table.metadata.snapshots) < 8, "trimming is at work"
-    assert table.scan(snapshot_id=held).to_arrow()["n"].to_pylist() == [1]
-    assert pinned(lake, [name]) == {name: held}
+    assert table.scan(snapshot_id=snapshot_id).to_arrow()["n"].to_pylist() == [1]
+    assert pinned(lake, [name]) == {name: snapshot_id}
 
 
 class Overtaken:
@@ -76,8 +76,8 @@ def test_of_two_steps_that_pin_at_once_both_read_what_one_has_pinned(lake: Lake,
         others.update(pinned(lake, names))
 
     overtaken: Any = Overtaken(lake.catalog, another_step)
-    found = {name: one.snapshot_id for name, one in pin_inputs(overtaken, names, RUN).items()}
-    assert found == others == {name: head_of(lake.load(name)) for name in names}
+    snapshots = {name: entry.snapshot_id for name, entry in pin_inputs(overtaken, names, RUN).items()}
+    assert snapshots == others == {name: head_of(lake.load(name)) for name in names}
     assert [pins_of(lake, name) for name in names] == [[RUN.tag]] * 2
 
 

@@ -27,16 +27,16 @@ def by_a_loop(new: list[Row], known: list[Row], within: timedelta | None) -> set
     """The rules, told once more: nothing of the product's."""
     kept: dict[str, list[datetime]] = {}
     gone: set[tuple[int, int]] = set()
-    for shop, at, *_ in known:
-        if shop is not None and (at is not None or within is None):
-            kept.setdefault(shop, []).append(at or BEGAN)
-    for shop, at, partition, offset, _ in sorted(new, key=lambda row: (row[4], row[2], row[3])):
-        if shop is None or (at is None and within is not None):
+    for shop, moment, *_ in known:
+        if shop is not None and (moment is not None or within is None):
+            kept.setdefault(shop, []).append(moment or BEGAN)
+    for shop, moment, partition, offset, _ in sorted(new, key=lambda row: (row[4], row[2], row[3])):
+        if shop is None or (moment is None and within is not None):
             continue
-        if any(within is None or (at is not None and abs(at - time) <= within) for time in kept.get(shop, [])):
+        if any(within is None or (moment is not None and abs(moment - time) <= within) for time in kept.get(shop, [])):
             gone.add((partition, offset))
         else:
-            kept.setdefault(shop, []).append(at or BEGAN)
+            kept.setdefault(shop, []).append(moment or BEGAN)
     return gone
 
 
@@ -61,8 +61,8 @@ def test_spark_and_a_loop_agree(spark: SparkSession, within: timedelta | None) -
     known, new = rows(0, 300), rows(1000, 500)
     frame = spark.createDataFrame(new, ROW)
     policy = DropDuplicates(key=("shop",), time="at" if within else None, within=within)
-    found = duplicates(frame, spark.createDataFrame(known, ROW), policy, ("shop",), type_names(ROW)).collect()
+    dropped = duplicates(frame, spark.createDataFrame(known, ROW), policy, ("shop",), type_names(ROW)).collect()
     alone = duplicates(frame, None, policy, ("shop",), type_names(ROW)).collect()
-    assert {(row["partition"], row["offset"]) for row in found} == by_a_loop(new, known, within)
+    assert {(row["partition"], row["offset"]) for row in dropped} == by_a_loop(new, known, within)
     assert {(row["partition"], row["offset"]) for row in alone} == by_a_loop(new, [], within)
-    assert len(found) == len({(row["partition"], row["offset"]) for row in found}) > 0
+    assert len(dropped) == len({(row["partition"], row["offset"]) for row in dropped}) > 0

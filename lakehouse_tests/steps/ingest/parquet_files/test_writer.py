@@ -58,8 +58,8 @@ def writer(table: TableMetadata, prefix: str = "a") -> ParquetFiles:
 
 
 def rows(ids: range, names: list[str | None] | None = None) -> pa.RecordBatch:
-    at = [dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=i) for i in ids]
-    columns = {"id": pa.array(ids, pa.int64()), "at": pa.array(at, pa.timestamp("us", "UTC"))}
+    moments = [dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=i) for i in ids]
+    columns = {"id": pa.array(ids, pa.int64()), "at": pa.array(moments, pa.timestamp("us", "UTC"))}
     return pa.record_batch(columns | {"name": pa.array(names or ["x"] * len(ids), pa.string())})
 
 
@@ -70,11 +70,11 @@ def files_below(root: Path) -> list[Path]:
 def test_files_have_field_ids_and_no_types_that_iceberg_lacks(tmp_path: Path) -> None:
     files = writer(metadata(tmp_path))
     files.write(rows(range(3)))
-    [told] = files.finish().to_pylist()
-    schema = pq.read_schema(told["path"].removeprefix("file:"))
+    [row] = files.finish().to_pylist()
+    schema = pq.read_schema(row["path"].removeprefix("file:"))
     assert [schema.field(i).metadata[b"PARQUET:field_id"] for i in range(3)] == [b"1", b"2", b"3"]
     assert schema.field("at").type == pa.timestamp("us", "UTC")
-    assert (told["record_count"], told["file_size"]) == (3, Path(told["path"].removeprefix("file://")).stat().st_size)
+    assert (row["record_count"], row["file_size"]) == (3, Path(row["path"].removeprefix("file://")).stat().st_size)
 
 
 def test_what_is_told_of_files_is_plain_rows(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_a_moment_that_python_has_no_word_for_costs_its_bounds_and_nothing_else(
     """A producer may write any number as a record's timestamp."""
     table = metadata(tmp_path)
     files = writer(table)
-    at = pa.array([0, 10**18], pa.int64()).cast(pa.timestamp("us", "UTC"))
-    files.write(pa.record_batch({"id": pa.array([1, 2], pa.int64()), "at": at, "name": pa.array(["x", "y"])}))
+    moments = pa.array([0, 10**18], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    files.write(pa.record_batch({"id": pa.array([1, 2], pa.int64()), "at": moments, "name": pa.array(["x", "y"])}))
     (file,) = data_files_from_rows(table, files.finish().to_pylist())
     assert (file.record_count, set(file.lower_bounds), file.value_counts[2]) == (2, {1, 3}, 2)
 
@@ -95,8 +95,8 @@ def test_a_moment_that_python_has_no_word_for_costs_its_bounds_and_nothing_else(
 def test_columns_are_found_by_name_widened_and_null_where_the_batch_has_none(tmp_path: Path) -> None:
     files = writer(metadata(tmp_path))
     files.write(pa.record_batch({"ignored": ["y"], "id": pa.array([7], pa.int32())}))
-    [told] = files.finish().to_pylist()
-    assert pq.read_table(told["path"].removeprefix("file://")).to_pylist() == [{"id": 7, "at": None, "name": None}]
+    [row] = files.finish().to_pylist()
+    assert pq.read_table(row["path"].removeprefix("file://")).to_pylist() == [{"id": 7, "at": None, "name": None}]
 
 
 def test_a_null_where_a_value_is_required_fails_the_task(tmp_path: Path) -> None:
@@ -118,8 +118,8 @@ def test_each_partition_has_its_own_folder_and_values_survive_the_journey(tmp_pa
     files = writer(table)
     files.write(rows(range(30), ["a/b", None] * 15))
     files.write(rows(range(30, 40), [""] * 10))
-    told = data_files_from_rows(table, files.finish().to_pylist())
-    by_partition = {tuple(file.partition): file.record_count for file in told}
+    data_files = data_files_from_rows(table, files.finish().to_pylist())
+    by_partition = {tuple(file.partition): file.record_count for file in data_files}
     first = 20_454
     assert by_partition == {
         ("a/b", first, None): 12,
@@ -128,8 +128,8 @@ def test_each_partition_has_its_own_folder_and_values_survive_the_journey(tmp_pa
         (None, first + 1, None): 3,
         ("", first + 1, None): 10,
     }
-    assert any("/day=2026-01-01/gone=null/" in file.file_path for file in told)
-    assert not any("a%2Fb" in file.file_path for file in told), "no text of a record is in a path"
+    assert any("/day=2026-01-01/gone=null/" in file.file_path for file in data_files)
+    assert not any("a%2Fb" in file.file_path for file in data_files), "no text of a record is in a path"
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_a_text_of_any_length_and_any_letters_is_a_partition(tmp_path: Path, tex
     table = metadata(tmp_path, BY_NAME)
     files = writer(table)
     files.write(rows(range(3), [text, "other", text]))
-    told = data_files_from_rows(table, files.finish().to_pylist())
-    assert sorted((file.partition[0], file.record_count) for file in told) == sorted([(text, 2), ("other", 1)])
-    for file in told:
+    data_files = data_files_from_rows(table, files.finish().to_pylist())
+    assert sorted((file.partition[0], file.record_count) for file in data_files) == sorted([(text, 2), ("other", 1)])
+    for file in data_files:
         (folder,) = Path(file.file_path.partition("/t/data/")[2]).parent.parts
         assert re.fullmatch("name=[0-9a-f]{16}", folder)
 
@@ -154,8 +154,8 @@ def test_a_moment_that_python_has_no_word_for_is_a_partition(tmp_path: Path, tra
     """A producer may write any number as a record's timestamp."""
     table = metadata(tmp_path, PartitionSpec(PartitionField(2, 1000, transform, "part")))
     files = writer(table)
-    at = pa.array([10**18, -(10**18)], pa.int64()).cast(pa.timestamp("us", "UTC"))
-    files.write(pa.record_batch({"id": pa.array([1, 2], pa.int64()), "at": at}))
+    moments = pa.array([10**18, -(10**18)], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    files.write(pa.record_batch({"id": pa.array([1, 2], pa.int64()), "at": moments}))
     assert [file.record_count for file in data_files_from_rows(table, files.finish().to_pylist())] == [1, 1]
 
 
@@ -164,8 +164,8 @@ def test_the_folder_of_a_partition_with_a_long_name_is_short(tmp_path: Path) -> 
     spec = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "c" * 300))
     files = writer(metadata(tmp_path, spec, schema))
     files.write(pa.record_batch({"c" * 300: pa.array([7], pa.int64())}))
-    [told] = files.finish().to_pylist()
-    assert re.fullmatch("[0-9a-f]{16}=7", Path(told["path"]).parent.name)
+    [row] = files.finish().to_pylist()
+    assert re.fullmatch("[0-9a-f]{16}=7", Path(row["path"]).parent.name)
 
 
 def test_a_file_of_the_target_size_is_finished_and_another_begun(
@@ -175,10 +175,10 @@ def test_a_file_of_the_target_size_is_finished_and_another_begun(
     files = writer(metadata(tmp_path, write_target__file__size__bytes="2000"))
     for start in range(0, 1000, 100):
         files.write(rows(range(start, start + 100)))
-    told = files.finish().to_pylist()
-    assert len(told) > 2
-    assert sum(file["record_count"] for file in told) == 1000
-    assert sorted(Path(file["path"]).name for file in told) == [f"a-{i:05d}.parquet" for i in range(len(told))]
+    written = files.finish().to_pylist()
+    assert len(written) > 2
+    assert sum(file["record_count"] for file in written) == 1000
+    assert sorted(Path(file["path"]).name for file in written) == [f"a-{i:05d}.parquet" for i in range(len(written))]
 
 
 def test_rows_that_wait_never_take_more_memory_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,8 +187,8 @@ def test_rows_that_wait_never_take_more_memory_than_allowed(tmp_path: Path, monk
     for start in range(0, 4000, 200):
         files.write(rows(range(start, start + 200), ["a", "b", "c", "c"] * 50))
         assert files.waiting_bytes <= 100_000
-    told = files.finish().to_pylist()
-    assert sorted(file["record_count"] for file in told) == [1000, 1000, 2000]
+    written = files.finish().to_pylist()
+    assert sorted(file["record_count"] for file in written) == [1000, 1000, 2000]
 
 
 def test_many_partitions_make_more_files_instead_of_more_open_ones(
@@ -200,9 +200,9 @@ def test_many_partitions_make_more_files_instead_of_more_open_ones(
     for _ in range(2):
         files.write(rows(range(10), [f"n{i}" for i in range(10)]))
         assert files.open_files <= 3
-    told = files.finish().to_pylist()
-    assert sum(file["record_count"] for file in told) == 20
-    assert len({file["path"] for file in told}) == len(told) > 10
+    written = files.finish().to_pylist()
+    assert sum(file["record_count"] for file in written) == 20
+    assert len({file["path"] for file in written}) == len(written) > 10
 
 
 def test_while_memory_lasts_a_partition_has_one_file_however_many_there_are(tmp_path: Path) -> None:
@@ -241,9 +241,9 @@ def test_locations_follow_the_tables_properties(tmp_path: Path) -> None:
     ]:
         files = writer(metadata(tmp_path, **properties))
         files.write(rows(range(1)))
-        [told] = files.finish().to_pylist()
-        assert told["path"].startswith(beginning)
-    assert len(Path(told["path"]).relative_to(f"{tmp_path.as_uri()}/t/data").parts) == 5
+        [row] = files.finish().to_pylist()
+        assert row["path"].startswith(beginning)
+    assert len(Path(row["path"]).relative_to(f"{tmp_path.as_uri()}/t/data").parts) == 5
 
 
 @pytest.mark.parametrize("spec", [UNPARTITIONED_PARTITION_SPEC, BY_NAME])
@@ -252,8 +252,8 @@ def test_a_file_in_a_folder_of_hashes_keeps_its_name(tmp_path: Path, spec: Parti
     hashed = {"write_object__storage_enabled": "true", "write_object__storage_partitioned__paths": "false"}
     files = writer(metadata(tmp_path, spec, **hashed), prefix="attempt")
     files.write(rows(range(1), ["x" * 260]))
-    [told] = files.finish().to_pylist()
-    folder, _, name = told["path"].removeprefix(f"{tmp_path.as_uri()}/t/data/").rpartition("/")
+    [row] = files.finish().to_pylist()
+    folder, _, name = row["path"].removeprefix(f"{tmp_path.as_uri()}/t/data/").rpartition("/")
     assert name == "attempt-00000.parquet"
     assert re.fullmatch("[01]{4}/[01]{4}/[01]{4}/[01]{8}", folder)
 
@@ -263,8 +263,8 @@ def test_every_codec_takes_a_level_or_ignores_it_as_spark_does(tmp_path: Path, c
     properties = {"write_parquet_compression__codec": codec, "write_parquet_compression__level": "5"}
     files = writer(metadata(tmp_path, **properties))
     files.write(rows(range(3)))
-    [told] = files.finish().to_pylist()
-    assert pq.read_metadata(told["path"].removeprefix("file://")).row_group(0).column(0).compression == codec.upper()
+    [row] = files.finish().to_pylist()
+    assert pq.read_metadata(row["path"].removeprefix("file://")).row_group(0).column(0).compression == codec.upper()
 
 
 def test_credentials_of_the_storage_are_never_shown() -> None:

@@ -38,19 +38,19 @@ class Log:
 
 def test_one_of_five_million_is_found_in_as_many_reads_as_it_has_halvings() -> None:
     log = Log([(1, 1_234_567)])
-    found = log.find({0: (0, MILLIONS), 1: (100, MILLIONS)})
-    assert found is not None
-    assert (found.partition, found.start, found.end, found.exact) == (1, 1_234_567, 1_234_568, True)
-    assert str(found.cause) == "1:1234567"
+    unreadable = log.find({0: (0, MILLIONS), 1: (100, MILLIONS)})
+    assert unreadable is not None
+    assert (unreadable.partition, unreadable.start, unreadable.end, unreadable.exact) == (1, 1_234_567, 1_234_568, True)
+    assert str(unreadable.cause) == "1:1234567"
     assert log.reads <= 28
     assert log.records <= 2 * MILLIONS + 100  # no more than were to be read
 
 
 def test_a_stream_that_stands_before_it_is_told_at_once() -> None:
     log = Log([(1, 700)])
-    found = log.find({0: (0, MILLIONS), 1: (700, MILLIONS), 2: (0, MILLIONS)})
-    assert found is not None
-    assert (found.partition, found.start) == (1, 700)
+    unreadable = log.find({0: (0, MILLIONS), 1: (700, MILLIONS), 2: (0, MILLIONS)})
+    assert unreadable is not None
+    assert (unreadable.partition, unreadable.start) == (1, 700)
     assert log.records < 20
 
 
@@ -85,18 +85,18 @@ def test_where_it_is_too_much_at_once_no_record_is_to_blame() -> None:
 def test_the_only_record_of_a_range_is_to_blame_if_one_before_it_can_be_read() -> None:
     log = Log([(0, 7)])
     assert log.find({0: (7, 8)}) is None
-    found = log.find({0: (7, 8)}, known={0: (6, 7)})
-    assert found is not None
-    assert (found.partition, found.start, found.end) == (0, 7, 8)
+    unreadable = log.find({0: (7, 8)}, known={0: (6, 7)})
+    assert unreadable is not None
+    assert (unreadable.partition, unreadable.start, unreadable.end) == (0, 7, 8)
 
 
 def test_at_the_bounds_it_says_how_far_it_came() -> None:
-    found = Log([(0, 777)]).find({0: (0, 1000), 1: (0, 1000)}, bounds=Bounds(reads=6))
-    assert found is not None
-    assert not found.exact
-    assert found.start <= 777 < found.end
-    assert found.end - found.start <= 125
-    assert found.partition == 0
+    unreadable = Log([(0, 777)]).find({0: (0, 1000), 1: (0, 1000)}, bounds=Bounds(reads=6))
+    assert unreadable is not None
+    assert not unreadable.exact
+    assert unreadable.start <= 777 < unreadable.end
+    assert unreadable.end - unreadable.start <= 125
+    assert unreadable.partition == 0
     assert Log([(0, 777)]).find({0: (0, 1000)}, bounds=Bounds(seconds=-1.0)) is None
 
 
@@ -111,9 +111,9 @@ def test_what_is_found_is_broken_and_what_is_before_it_is_not(
     log = Log(broken)
     if log(ranges) is None:
         return
-    found = log.find(ranges, known={9: (0, 1)})
-    assert found is not None
-    assert set(broken) >= {(found.partition, offset) for offset in range(found.start, found.end)}
-    start, _ = ranges[found.partition]
-    if found.start > start:
-        assert log({found.partition: (start, found.start)}) is None
+    unreadable = log.find(ranges, known={9: (0, 1)})
+    assert unreadable is not None
+    assert set(broken) >= {(unreadable.partition, offset) for offset in range(unreadable.start, unreadable.end)}
+    start, _ = ranges[unreadable.partition]
+    if unreadable.start > start:
+        assert log({unreadable.partition: (start, unreadable.start)}) is None

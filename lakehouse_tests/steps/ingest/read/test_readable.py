@@ -71,7 +71,7 @@ def test_other_partitions_are_read_to_their_end() -> None:
     assert readable.plan.ranges == {0: (0, 100), 1: (0, 23), 2: (0, 100)}
     assert readable.plan.end == {0: 100, 1: 23, 2: 100, 3: 0}
     assert readable.landed.counts.read == 223
-    assert [(found.partition, found.start, found.exact) for found in readable.unreadable] == [
+    assert [(entry.partition, entry.start, entry.exact) for entry in readable.unreadable] == [
         (3, 0, True),
         (1, 23, True),
     ]
@@ -79,10 +79,10 @@ def test_other_partitions_are_read_to_their_end() -> None:
 
 def test_what_was_looked_for_as_far_as_the_bounds_go_is_landed_up_to_there() -> None:
     readable = Spark((1, 23)).read(planned({0: 100, 1: 100, 2: 100}), bounds=Bounds(reads=5))
-    (found,) = readable.unreadable
-    assert not found.exact
-    assert 0 <= found.start <= 23 < found.end
-    assert readable.plan.end == {0: 100, 1: found.start, 2: 0}
+    (entry,) = readable.unreadable
+    assert not entry.exact
+    assert 0 <= entry.start <= 23 < entry.end
+    assert readable.plan.end == {0: 100, 1: entry.start, 2: 0}
 
 
 def test_what_no_record_is_to_blame_for_is_raised_as_it_is() -> None:
@@ -97,9 +97,9 @@ def test_what_no_record_is_to_blame_for_is_raised_as_it_is() -> None:
     spark.oversized = Oversized(0, 5)
     readable = spark.read(planned({0: 9}))
     assert readable.spark_ended
-    (found,) = readable.unreadable
+    (entry,) = readable.unreadable
     error = OffsetsUnreadable("things", TOPIC, readable.unreadable, None, spark_ended=True)
-    assert (found.start, found.end) == (5, 6)
+    assert (entry.start, entry.end) == (5, 6)
     assert "partition 0 offset 5: a record of more than 64 MiB" in error.message
     assert "--offsets 0:5" in error.remedy
 
@@ -129,8 +129,8 @@ def test_no_record_is_suspected_while_the_broker_does_not_answer() -> None:
 
 def test_the_failure_names_offsets_and_the_command_that_gives_them_up() -> None:
     overflow = ValueError(OVERFLOW)
-    found = [Unreadable(0, 123, 124, overflow), Unreadable(2, 5, 9, overflow)]
-    error = OffsetsUnreadable("things", TOPIC, found, None)
+    unreadable = [Unreadable(0, 123, 124, overflow), Unreadable(2, 5, 9, overflow)]
+    error = OffsetsUnreadable("things", TOPIC, unreadable, None)
     assert "partition 0 offset 123: ArithmeticException: long overflow" in error.message
     assert "partition 2 offsets 5-8" in error.message
     assert '`lakehouse accept-loss things --offsets 0:123 --offsets 2:5-8 --reason "…" --yes`' in error.remedy

@@ -58,9 +58,9 @@ def events(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> SimulatedStream:
 def adopted(events: SimulatedStream, go_on_from: GoOnFrom = ROWS) -> Adoption:
     step = events.step("adopting")
     bases = read_bases(events.catalog, events.tables)
-    found = find_adoption(step, bases, go_on_from)
-    adopt(step, bases, found)
-    return found
+    adoption = find_adoption(step, bases, go_on_from)
+    adopt(step, bases, adoption)
+    return adoption
 
 
 def goes_on(events: SimulatedStream, read: int) -> None:
@@ -81,10 +81,10 @@ def test_rows_without_any_seal_and_the_stream_goes_on_after_them(events: Simulat
     events.ends = {0: 9, 1: 4}
     with pytest.raises(RowsWithoutSeal):
         events.ingest({})
-    found = adopted(events)
-    assert found.rows == {A: 5, B: 2, "quarantine.events": 0}
-    assert found.unaccounted == {A: "rows without a seal", B: "rows without a seal"}
-    assert (found.statement.end, found.repeated, found.read_again) == ({0: 6, 1: 3}, {}, {})
+    adoption = adopted(events)
+    assert adoption.rows == {A: 5, B: 2, "quarantine.events": 0}
+    assert adoption.unaccounted == {A: "rows without a seal", B: "rows without a seal"}
+    assert (adoption.statement.end, adoption.repeated, adoption.read_again) == ({0: 6, 1: 3}, {}, {})
     goes_on(events, 7 + 3 + 1)
 
 
@@ -93,10 +93,10 @@ def test_an_append_after_the_last_seal(events: SimulatedStream) -> None:
     events.append(A, [(0, 3), (0, 99)])
     with pytest.raises(UnsealedCommit):
         events.ingest({0: 5}, to_a)
-    found = adopted(events)
-    assert found.statement.end == {0: 10, 1: 0}
-    assert (found.repeated, found.read_again) == ({0: 1}, {0: 1})
-    assert A in found.unaccounted
+    adoption = adopted(events)
+    assert adoption.statement.end == {0: 10, 1: 0}
+    assert (adoption.repeated, adoption.read_again) == ({0: 1}, {0: 1})
+    assert A in adoption.unaccounted
     goes_on(events, 12 + 5)
 
 
@@ -135,8 +135,8 @@ def test_an_end_of_the_log(
 ) -> None:
     events.append(A, [(0, o) for o in range(5)])
     events.ends, events.earliest = {0: 9, 1: 4}, {0: 2}
-    found = adopted(events, go_on_from)
-    assert (found.statement.end, found.read_again) == (end, again)
+    adoption = adopted(events, go_on_from)
+    assert (adoption.statement.end, adoption.read_again) == (end, again)
     goes_on(events, 5 + sum(events.ends.values()) - sum(end.values()))
 
 

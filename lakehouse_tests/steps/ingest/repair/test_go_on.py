@@ -32,29 +32,29 @@ def rows(**tables: Mapping[int, list[int]]) -> Rows:
     return {name: {p: np.array(o, np.int64) for p, o in by_p.items()} for name, by_p in tables.items()}
 
 
-def at(go_on: GoOn, stored: Rows | None = None, *, nameless: bool = False) -> dict[int, int]:
+def first_offsets(go_on: GoOn, stored: Rows | None = None, *, nameless: bool = False) -> dict[int, int]:
     return go_on_at("birds", KAFKA, go_on, TOPIC, None, stored or {}, nameless=nameless)
 
 
 def test_after_the_rows_of_all_tables_and_at_the_beginning_where_there_are_none() -> None:
-    assert at(GoOn(GoOnFrom.ROWS), rows(a={0: [3, 7]}, b={0: [11]})) == {0: 12, 1: 0}
-    assert at(GoOn(GoOnFrom.EARLIEST)) == {0: 2, 1: 0}
-    assert at(GoOn(GoOnFrom.LATEST)) == {0: 50, 1: 9}
+    assert first_offsets(GoOn(GoOnFrom.ROWS), rows(a={0: [3, 7]}, b={0: [11]})) == {0: 12, 1: 0}
+    assert first_offsets(GoOn(GoOnFrom.EARLIEST)) == {0: 2, 1: 0}
+    assert first_offsets(GoOn(GoOnFrom.LATEST)) == {0: 50, 1: 9}
 
 
 def test_rows_that_name_no_record_are_no_position() -> None:
     with pytest.raises(GoOnUnknown, match="--from group"):
-        at(GoOn(GoOnFrom.ROWS), nameless=True)
+        first_offsets(GoOn(GoOnFrom.ROWS), nameless=True)
 
 
 def test_given_offsets() -> None:
-    assert at(GoOn(GoOnFrom.OFFSETS, offsets={0: 40})) == {0: 40, 1: 0}
+    assert first_offsets(GoOn(GoOnFrom.OFFSETS, offsets={0: 40})) == {0: 40, 1: 0}
     with pytest.raises(GoOnUnknown, match="no partition 7"):
-        at(GoOn(GoOnFrom.OFFSETS, offsets={7: 40}))
+        first_offsets(GoOn(GoOnFrom.OFFSETS, offsets={7: 40}))
     with pytest.raises(GoOnUnknown, match="--offsets 0:1200"):
-        at(GoOn(GoOnFrom.OFFSETS))
+        first_offsets(GoOn(GoOnFrom.OFFSETS))
     with pytest.raises(PositionBeyondEnd, match=r"partition 1 offsets \[9, 10\)"):
-        at(GoOn(GoOnFrom.OFFSETS, offsets={1: 10}))
+        first_offsets(GoOn(GoOnFrom.OFFSETS, offsets={1: 10}))
 
 
 def test_a_group_whose_writer_still_runs_is_no_position(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,11 +62,11 @@ def test_a_group_whose_writer_still_runs_is_no_position(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "group_members", lambda kafka, group: tuple(members))
     monkeypatch.setattr(module, "committed_positions", lambda kafka, topic, group, partitions: {0: 30})
     with pytest.raises(GroupActive, match="consumer-1"):
-        at(GoOn(GoOnFrom.GROUP, group="connect-birds"))
+        first_offsets(GoOn(GoOnFrom.GROUP, group="connect-birds"))
     members.clear()
-    assert at(GoOn(GoOnFrom.GROUP, group="connect-birds")) == {0: 30, 1: 0}
+    assert first_offsets(GoOn(GoOnFrom.GROUP, group="connect-birds")) == {0: 30, 1: 0}
     with pytest.raises(GoOnUnknown, match="--group"):
-        at(GoOn(GoOnFrom.GROUP))
+        first_offsets(GoOn(GoOnFrom.GROUP))
 
 
 @given(offsets, offsets, st.integers(0, 30))

@@ -27,7 +27,7 @@ def events(sql_lake: Lake) -> SimulatedStream:
     return stream
 
 
-def found(events: SimulatedStream, *, new_epoch: bool = False) -> Loss:
+def planned_loss(events: SimulatedStream, *, new_epoch: bool = False) -> Loss:
     previous = stored_position("events", read_bases(events.catalog, events.tables))
     return plan_loss("events", previous, events.topic(), new_epoch=new_epoch)
 
@@ -41,7 +41,7 @@ def test_what_retention_deleted_is_sealed_in_every_table_and_the_audit_tells_its
 ) -> None:
     events.ends = {0: 30, 1: 12}
     events.earliest = {0: 25, 1: 3}
-    loss = found(events)
+    loss = planned_loss(events)
     assert (loss.kind, loss.lost, loss.offsets) == ("loss", {0: (10, 25)}, 15)
     accept(events, loss)
     for name in events.tables:
@@ -62,7 +62,7 @@ def test_what_retention_deleted_is_sealed_in_every_table_and_the_audit_tells_its
 
 def test_a_new_partition_that_lost_records_before_it_was_first_read(events: SimulatedStream) -> None:
     events.ends, events.earliest = {0: 10, 1: 10, 2: 30}, {2: 20}
-    loss = found(events)
+    loss = planned_loss(events)
     assert (loss.kind, loss.lost) == ("loss", {2: (0, 20)})
     accept(events, loss)
     events.ingest({})
@@ -73,7 +73,7 @@ def test_a_new_partition_that_lost_records_before_it_was_first_read(events: Simu
 
 def test_damage_is_still_named_after_a_loss(events: SimulatedStream) -> None:
     events.ends, events.earliest = {0: 30, 1: 12}, {0: 25}
-    accept(events, found(events))
+    accept(events, planned_loss(events))
     events.ingest({})
     events.load(A).delete("_kafka_partition = 0 and _kafka_offset = 26")
     assert any((f.table, f.partition, f.offsets) == (A, 0, "[25, 30)") for f in events.audit().findings)
@@ -82,7 +82,7 @@ def test_damage_is_still_named_after_a_loss(events: SimulatedStream) -> None:
 def test_nothing_lost_is_nothing_to_accept(events: SimulatedStream) -> None:
     for new_epoch in (False, True):
         with pytest.raises(NothingToAccept):
-            found(events, new_epoch=new_epoch)
+            planned_loss(events, new_epoch=new_epoch)
     with pytest.raises(NothingToAccept, match="has not begun"):
         plan_loss("events", None, events.topic(), new_epoch=False)
 
@@ -90,12 +90,12 @@ def test_nothing_lost_is_nothing_to_accept(events: SimulatedStream) -> None:
 def test_a_mere_loss_is_no_answer_to_another_topic(events: SimulatedStream) -> None:
     events.topic_id = "another"
     with pytest.raises(TopicRecreated, match="--new-epoch"):
-        found(events)
+        planned_loss(events)
 
 
 def test_a_topic_made_anew_is_a_new_epoch_from_its_earliest_offset(events: SimulatedStream) -> None:
     events.topic_id, events.ends, events.earliest = "another", {0: 7, 1: 4, 2: 6}, {0: 2}
-    loss = found(events, new_epoch=True)
+    loss = planned_loss(events, new_epoch=True)
     assert (loss.kind, loss.lost, loss.reason) == ("new_epoch", {}, "TopicRecreated")
     assert loss.doubtful == {0: (0, 10), 1: (0, 10)}
     assert loss.statement.end == {0: 2, 1: 0, 2: 0}
@@ -114,7 +114,7 @@ def test_a_topic_made_anew_is_a_new_epoch_from_its_earliest_offset(events: Simul
 
 def test_in_a_log_that_was_cut_nothing_is_read_twice(events: SimulatedStream) -> None:
     events.ends = {0: 6, 1: 15}
-    loss = found(events, new_epoch=True)
+    loss = planned_loss(events, new_epoch=True)
     assert (loss.reason, loss.doubtful) == ("PositionBeyondEnd", {0: (6, 10)})
     assert loss.statement.end == {0: 6, 1: 10}
     accept(events, loss)
@@ -128,10 +128,10 @@ def test_what_was_given_up_in_a_log_before_it_was_cut_is_read_where_new_records_
     events: SimulatedStream,
 ) -> None:
     events.ends, events.earliest = {0: 30, 1: 10}, {0: 25}
-    accept(events, found(events))
+    accept(events, planned_loss(events))
     events.ingest({})
     events.ends, events.earliest = {0: 12, 1: 10}, {}
-    accept(events, found(events, new_epoch=True))
+    accept(events, planned_loss(events, new_epoch=True))
     events.ingest({0: 28})
     proof = events.audit()
     assert proof.holds, proof.findings
@@ -139,7 +139,7 @@ def test_what_was_given_up_in_a_log_before_it_was_cut_is_read_where_new_records_
     assert [(loss.ranges, loss.past) for loss in proof.losses] == [({0: [(10, 25)]}, True)]
     events.earliest = {0: 45}
     events.ends = {0: 50, 1: 10}
-    accept(events, found(events))
+    accept(events, planned_loss(events))
     events.ingest({})
     proof = events.audit()
     assert proof.holds, proof.findings
@@ -148,7 +148,7 @@ def test_what_was_given_up_in_a_log_before_it_was_cut_is_read_where_new_records_
 
 def test_retention_and_a_cut_at_once(events: SimulatedStream) -> None:
     events.ends, events.earliest = {0: 6, 1: 15}, {1: 12}
-    loss = found(events, new_epoch=True)
+    loss = planned_loss(events, new_epoch=True)
     assert loss.lost == {1: (10, 12)}
     accept(events, loss)
     proof = events.audit()
@@ -161,7 +161,7 @@ def test_another_cluster_and_vanished_partitions(events: SimulatedStream) -> Non
     other = replace(events.topic(), cluster_id="another")
     assert plan_loss("events", previous, other, new_epoch=True).reason == "ClusterChanged"
     del events.ends[1]
-    loss = found(events, new_epoch=True)
+    loss = planned_loss(events, new_epoch=True)
     assert (loss.reason, loss.statement.end) == ("PartitionsVanished", {0: 10})
     accept(events, loss)
     assert events.audit().holds

@@ -66,7 +66,7 @@ def widen(stream: InProcess) -> None:
     stream.declare(*tables(WIDE))
 
 
-def said(stream: InProcess, name: str = A) -> KafkaStatement:
+def newest_statement(stream: InProcess, name: str = A) -> KafkaStatement:
     sealed = last_seal(stream.load(name))
     assert sealed is not None
     statement = KafkaStatement.from_keys(sealed.seal.statement)
@@ -87,24 +87,24 @@ def test_what_has_left_the_quarantine_is_none_of_the_last_refused_any_more(sql_l
             2: [record("a", LARGE), record("a", 0), broken],
         }
     )
-    assert said(made).refused_last == {0: 19, 1: 3, 2: 1}
+    assert newest_statement(made).refused_last == {0: 19, 1: 3, 2: 1}
     widen(made)
     made.reprocess({2: [(0, 1)]})
-    assert said(made).refused_last == {0: 19, 1: 3, 2: 1}, "it was not among the last ones"
+    assert newest_statement(made).refused_last == {0: 19, 1: 3, 2: 1}, "it was not among the last ones"
     made.reprocess({0: [(0, 15)]})
-    assert said(made).refused_last == {0: 5, 1: 3, 2: 1}
+    assert newest_statement(made).refused_last == {0: 5, 1: 3, 2: 1}
     made.reprocess()
-    assert said(made).refused_last == {1: 1, 2: 1}
+    assert newest_statement(made).refused_last == {1: 1, 2: 1}
     made.ingest({0: [broken]})
-    assert said(made).refused_last == {0: 1, 1: 1, 2: 1}
+    assert newest_statement(made).refused_last == {0: 1, 1: 1, 2: 1}
     made.holds()
 
 
 def test_what_fits_by_now_lands_once_and_the_rest_stays(stream: InProcess) -> None:
-    position = said(stream).end
+    position = newest_statement(stream).end
     widen(stream)
-    found, published = stream.reprocess(reason="numbers may be large")
-    assert (found.count, dict(found.refused), found.left) == (3, {"not_json": 1}, 0)
+    reprocessing, published = stream.reprocess(reason="numbers may be large")
+    assert (reprocessing.count, dict(reprocessing.refused), reprocessing.left) == (3, {"not_json": 1}, 0)
     assert set(published.snapshots) == set(stream.tables)
     assert [row["number"] for row in stream.rows(A)] == [0, LARGE + 1, LARGE, 1]
     assert [row["number"] for row in stream.rows(B)] == [LARGE + 3, 4]
@@ -116,7 +116,7 @@ def test_what_fits_by_now_lands_once_and_the_rest_stays(stream: InProcess) -> No
         assert sealed.seal.kind == "reprocess"
         assert sealed.seal.statement["reprocess.reason"] == "numbers may be large"
         assert json.loads(sealed.seal.statement["reprocess.offsets"]) == {"0": [[1, 2], [3, 4]], "1": [[0, 1]]}
-    now = said(stream)
+    now = newest_statement(stream)
     assert now.end == now.start == position
     assert now.tallies[stream.stream.quarantine_table] == {0: -(Tally(1, 1, 1) + Tally(1, 3, 9)), 1: Tally(-1, 0, 0)}
     assert (now.total_counts.read, now.total_counts.written, now.total_counts.quarantined) == (7, 6, 1)
@@ -138,8 +138,8 @@ def test_never_twice(stream: InProcess) -> None:
 
 def test_only_what_is_asked_for(stream: InProcess) -> None:
     widen(stream)
-    found, _ = stream.reprocess({0: [(0, 3)]})
-    assert (found.count, dict(found.refused)) == (1, {"not_json": 1})
+    reprocessing, _ = stream.reprocess({0: [(0, 3)]})
+    assert (reprocessing.count, dict(reprocessing.refused)) == (1, {"not_json": 1})
     assert stream.quarantined() == [(0, 2), (0, 3), (1, 0)]
     stream.holds()
     stream.reprocess({1: [(0, 100)]})
@@ -150,10 +150,10 @@ def test_only_what_is_asked_for(stream: InProcess) -> None:
 def test_so_many_at_a_time(stream: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lakehouse.steps.ingest.repair.acceptable_records.MOST_RECORDS", 3)
     widen(stream)
-    found, _ = stream.reprocess()
-    assert (found.count, found.left) == (2, 1)
-    found, _ = stream.reprocess()
-    assert (found.count, found.left, stream.quarantined()) == (1, 0, [(0, 2)])
+    reprocessing, _ = stream.reprocess()
+    assert (reprocessing.count, reprocessing.left) == (2, 1)
+    reprocessing, _ = stream.reprocess()
+    assert (reprocessing.count, reprocessing.left, stream.quarantined()) == (1, 0, [(0, 2)])
     stream.holds()
 
 
@@ -170,10 +170,10 @@ def test_of_twins_one_wins(stream: InProcess) -> None:
     widen(stream)
     twin = stream.again()
     step, bases = twin.step("reprocess"), read_bases(twin.catalog, twin.tables)
-    found = find_reprocess(step, bases)
+    reprocessing = find_reprocess(step, bases)
     stream.reprocess()
     with pytest.raises(Superseded):
-        reprocess(step, bases, found)
+        reprocess(step, bases, reprocessing)
     assert stream.holds().read == 7
     assert [row["number"] for row in stream.rows(A)] == [0, LARGE + 1, LARGE, 1]
 
@@ -181,10 +181,10 @@ def test_of_twins_one_wins(stream: InProcess) -> None:
 def test_an_ingest_that_came_first_wins(stream: InProcess) -> None:
     widen(stream)
     step, bases = stream.step("reprocess"), read_bases(stream.catalog, stream.tables)
-    found = find_reprocess(step, bases)
+    reprocessing = find_reprocess(step, bases)
     stream.ingest({0: [(None, b"broken too")]})
     with pytest.raises(Superseded):
-        reprocess(step, bases, found)
+        reprocess(step, bases, reprocessing)
     stream.reprocess()
     assert stream.holds().read == 8
 
@@ -208,8 +208,8 @@ def test_damage_is_still_named_afterwards(
     widen(stream)
     stream.reprocess()
     tamper(stream)
-    found = [f for f in stream.audit().findings if f.kind == "rows_differ"]
-    assert [(f.table, f.partition) for f in found] == [(table, partition)]
+    findings = [f for f in stream.audit().findings if f.kind == "rows_differ"]
+    assert [(f.table, f.partition) for f in findings] == [(table, partition)]
 
 
 def test_a_table_that_was_set_back_alone_is_named_and_nothing_goes_on(stream: InProcess) -> None:
@@ -259,9 +259,11 @@ def test_a_seal_by_which_other_rows_came_than_left_is_found(stream: InProcess, m
     widen(stream)
     quarantine = stream.stream.quarantine_table
 
-    def wrong(name: str, found: Reprocess, landed: WriteResult) -> KafkaStatement:
-        said = state(name, found, landed)
-        return replace(said, tallies={**said.tallies, quarantine: {**said.tallies[quarantine], 1: Tally(-1, 7, 49)}})
+    def wrong(name: str, reprocessing: Reprocess, landed: WriteResult) -> KafkaStatement:
+        statement = state(name, reprocessing, landed)
+        return replace(
+            statement, tallies={**statement.tallies, quarantine: {**statement.tallies[quarantine], 1: Tally(-1, 7, 49)}}
+        )
 
     monkeypatch.setattr("lakehouse.steps.ingest.repair.reprocess.state", wrong)
     stream.reprocess()
@@ -273,8 +275,8 @@ def test_rows_leave_by_no_other_step(stream: InProcess, monkeypatch: pytest.Monk
     widen(stream)
     monkeypatch.setattr("lakehouse.steps.ingest.repair.reprocess.KIND_REPROCESS", kind)
     stream.reprocess()
-    told = [f.message for f in stream.audit().findings if f.kind == "balance"]
-    assert any(f"({kind}), rows left quarantine.things." in message for message in told)
+    messages = [f.message for f in stream.audit().findings if f.kind == "balance"]
+    assert any(f"({kind}), rows left quarantine.things." in message for message in messages)
 
 
 def test_a_process_that_is_killed_leaves_all_where_it_was(stream: InProcess) -> None:

@@ -61,10 +61,10 @@ def test_whoever_has_the_catalog_knows_them(tmp_path: Path) -> None:
     stream = stream_of(tmp_path)
     declared = Declarations(dict(stream.declarations.tables), dict(stream.declarations.streams), {})
     send(stream, "a", "b")
-    found = with_made_tables(declared, stream.catalog)
-    assert found.streams["things"].tables == (LIKE, "events.a", "events.b")
-    assert [column.name for column in found.tables["events.b"].own_columns] == ["id"]
-    assert found.writer("events.a") is found.streams["things"]
+    declarations = with_made_tables(declared, stream.catalog)
+    assert declarations.streams["things"].tables == (LIKE, "events.a", "events.b")
+    assert [column.name for column in declarations.tables["events.b"].own_columns] == ["id"]
+    assert declarations.writer("events.a") is declarations.streams["things"]
     sealed = read_bases(stream.catalog, ["events.a"])["events.a"].sealed
     assert sealed is not None
     assert msgspec.json.decode(sealed.seal.statement[seal_keys.ROUTE_TABLES]) == ["events.a", "events.b"]

@@ -31,8 +31,8 @@ def stopped(folder: Path, declared: Table, *others: str) -> dict[str, str]:
     declarations = Declarations({declared.name: declared}, {}, {})
     route = ByField("kind", {name: name for name in (declared.name, *others)})
     stream = Stream(name="things", topic="t", route=route)
-    found = require_applied_or_stop(stream, declarations, read_bases(catalog, [declared.name]))
-    return {name: str(difference) for name, difference in found.items()}
+    differences = require_applied_or_stop(stream, declarations, read_bases(catalog, [declared.name]))
+    return {name: str(difference) for name, difference in differences.items()}
 
 
 def test_only_a_table_that_may_stop_does(tmp_path: Path) -> None:

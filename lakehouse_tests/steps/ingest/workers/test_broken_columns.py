@@ -21,8 +21,8 @@ def test_columns_are_counted_by_the_error_that_names_them() -> None:
         "missing_field": {"address": 1},
         "wrong_type": {"tags": 1},
     }
-    told = reasons_shown({"not_json": 1, "rule": 3, "missing_field": 1}, counts)
-    assert told == "rule: 3 (amount: 2, day: 1), missing_field: 1 (address: 1), not_json: 1"
+    text = reasons_shown({"not_json": 1, "rule": 3, "missing_field": 1}, counts)
+    assert text == "rule: 3 (amount: 2, day: 1), missing_field: 1 (address: 1), not_json: 1"
 
 
 def test_of_many_columns_the_most_frequent_are_named() -> None:

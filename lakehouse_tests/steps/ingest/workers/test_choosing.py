@@ -15,7 +15,7 @@ from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.workers.choosing import Choice, RecordRouter, copied_rows, whole_or_none
 
 TOPICS = TopicNumbers((("orders.eu", "i"), ("returns", "j")), many=True)
-ONE = TopicNumbers((("orders", "i"),))
+SINGLE_TOPIC = TopicNumbers((("orders", "i"),))
 
 
 def values(schema: pa.Schema):
@@ -44,7 +44,7 @@ def batch(*records: object, partitions: list[int] | None = None, headers: list[s
     )
 
 
-def routed(router: RecordRouter, records: pa.RecordBatch, topics: TopicNumbers = ONE):
+def routed(router: RecordRouter, records: pa.RecordBatch, topics: TopicNumbers = SINGLE_TOPIC):
     errors: dict[int, RecordError] = {}
     parts, observed = router.decode(records, topics, errors)
     rows = {table: list(range(records.num_rows)) if r is None else r.tolist() for table, r, _ in parts}

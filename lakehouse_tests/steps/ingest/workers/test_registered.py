@@ -11,7 +11,7 @@ from lakehouse.steps.ingest.workers import registered
 from lakehouse.steps.ingest.workers.registered import MOST_REMEMBERED, NoRegistry, SchemaLookup, remembered_ids
 from lakehouse_tests.formats.avro.writing import record
 
-ONE = record(("x", "int"))
+INT_RECORD = record(("x", "int"))
 STREAM = Stream(name="s", topic="lookup", route=ToTable("a.b"), format=Avro(registry=True))
 
 
@@ -30,14 +30,14 @@ def test_records_that_name_their_schema_need_a_registry() -> None:
 @pytest.mark.slow
 def test_what_the_registry_says_is_a_schema_or_the_reason_of_its_records(schema_registry: RegistrySettings) -> None:
     client = SchemaRegistryClient({"url": schema_registry.url})
-    avro = client.register_schema("lookup-value", Schema(ONE, "AVRO"))
+    avro = client.register_schema("lookup-value", Schema(INT_RECORD, "AVRO"))
     protobuf = client.register_schema(
         "lookup-protobuf", Schema('syntax = "proto3"; message M { int32 x = 1; }', "PROTOBUF")
     )
     lookup = SchemaLookup(["AVRO"], ConfluentRegistry(schema_registry))
-    assert lookup.first(STREAM, {}) == RegistrySchemas({avro: WriterSchema(ONE)})
+    assert lookup.first(STREAM, {}) == RegistrySchemas({avro: WriterSchema(INT_RECORD)})
     more = lookup.more(lookup.first(STREAM, {}), [protobuf, 2**31 - 1])
-    assert more.schemas == {avro: WriterSchema(ONE)}
+    assert more.schemas == {avro: WriterSchema(INT_RECORD)}
     classes = {schema: error.error_class for schema, error in more.refused.items()}
     assert classes == {protobuf: "schema_unusable", 2**31 - 1: "unknown_schema"}
 
@@ -58,9 +58,9 @@ def test_glue_alone_is_asked_for_its_own_ids(glue_registry: GlueRegistrySettings
     lookup = SchemaLookup.of(STREAM, kafka)
     assert lookup is not None
     assert lookup.first(STREAM, {}) == RegistrySchemas(confluent=False, glue=True)
-    version = GlueRegistry(glue_registry).register("lookup", ONE)
+    version = GlueRegistry(glue_registry).register("lookup", INT_RECORD)
     known = lookup.first(STREAM, {})
-    assert known.schemas == {f"glue:{version}": WriterSchema(ONE)}
+    assert known.schemas == {f"glue:{version}": WriterSchema(INT_RECORD)}
     more = lookup.more(known, [7, "glue:01234567-89ab-cdef-0123-456789abcdef"])
     assert [error.error_class for error in more.refused.values()] == ["unknown_schema"] * 2
 

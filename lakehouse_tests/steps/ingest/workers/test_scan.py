@@ -12,7 +12,7 @@ def test_from_far_off_a_run_stops_where_no_consumer_takes_up_what_was_given_up()
         (30_000, 50_001, 1),
         (50_001, 90_000, 20_000),
     ):
-        found = plan(given_up({0: position}, {0: [(hole, hole + 1)]}), log)
-        assert (found.end, poll_records(found)) == ({0: end}, polled)
+        planned = plan(given_up({0: position}, {0: [(hole, hole + 1)]}), log)
+        assert (planned.end, poll_records(planned)) == ({0: end}, polled)
     before = plan(given_up({0: 30_000}, {0: [(hole, hole + 1)]}), log, limit=9)
     assert (before.end, poll_records(before)) == ({0: 30_009}, 1)

@@ -37,5 +37,5 @@ def test_a_key_with_nulls_identifies_no_row(sql_lake: Lake) -> None:
     append(sql_lake, name, {None: 1})  # type: ignore[dict-item]
     with pytest.raises(NullKey, match=r"at least 1 rows of day=1 have no value in a column of the key \(n, day\)"):
         look(work, ALL)
-    first = next(one.partition for one in both if one.partition.name == "day=0")
+    first = next(state.partition for state in both if state.partition.name == "day=0")
     assert look(work, Action(operation=Operation.DEDUPLICATE, partitions=(first,))).partitions

@@ -67,10 +67,10 @@ def test_the_first_of_each_key_stays(seen: Seen) -> None:
     after = seen.files()
     assert after[DAYS[2]] == files[DAYS[2]]
     assert not after[DAYS[0]] & files[DAYS[0]]
-    found = last_seal(seen.table)
-    assert found
-    assert (found.seal.kind, found.seal.statement["said"]) == ("deduplicate", "by the step")
-    assert (found.seal.statement["deduplicate.removed"], found.seal.statement["deduplicate.table"]) == ("3", NAME)
+    sealed = last_seal(seen.table)
+    assert sealed
+    assert (sealed.seal.kind, sealed.seal.statement["said"]) == ("deduplicate", "by the step")
+    assert (sealed.seal.statement["deduplicate.removed"], sealed.seal.statement["deduplicate.table"]) == ("3", NAME)
     assert set(seen.table.metadata.refs) == {"main"}
     assert outcome.effect.counted_until_ms == seen.table.metadata.snapshots[-1].timestamp_ms
     again = seen.run()
@@ -118,7 +118,7 @@ def test_rows_of_an_older_partitioning_are_not_of_the_partition(seen: Seen) -> N
     table = seen.table
     places = {partition_of(task.file) for task in table.scan().plan_files()}
     (place,) = (place for place in places if place[0] == table.spec().spec_id)
-    one = partition_named(table, seen.declared, *place)
+    partition = partition_named(table, seen.declared, *place)
     declarations = Declarations({NAME: seen.declared}, {}, {})
     work = work_on(
         seen.lake.catalog,
@@ -127,7 +127,7 @@ def test_rows_of_an_older_partitioning_are_not_of_the_partition(seen: Seen) -> N
         seen.declared.maintenance,
         session=lambda: seen.spark_on(seen.lake.settings),
     )
-    outcome = deduplicate.run(work, Action(operation=Operation.DEDUPLICATE, partitions=(one,)))
+    outcome = deduplicate.run(work, Action(operation=Operation.DEDUPLICATE, partitions=(partition,)))
     assert (outcome.result, outcome.effect.rows_removed) == ("done", 1), outcome.message
     assert seen.rows() == sorted(
         [*old, (1, DAYS[0], 4, "newest")], key=lambda row: (row[0], row[1], row[2] or 0, row[3])
@@ -160,7 +160,7 @@ def test_a_partition_whose_last_change_is_forgotten_is_as_young_as_the_history(s
         maintenance=Maintenance(deduplicate=Deduplicate(order_by=("version",), closed_after=timedelta(hours=1))),
     )
     with seen.table.maintenance.expire_snapshots() as expire:
-        expire.by_ids([one.snapshot_id for one in seen.table.metadata.snapshots[:-1]])
+        expire.by_ids([snapshot.snapshot_id for snapshot in seen.table.metadata.snapshots[:-1]])
     with pytest.raises(OpenPartition):
         seen.run(DAYS[0])
 
@@ -275,7 +275,7 @@ def test_what_went_from_a_stream_is_proven(sql_lake: Lake, spark_on: SparkOn) ->
     assert set(left["_kafka_partition"].to_pylist()) == {1}
     proof = stream.audit()
     assert proof.holds, proof.findings
-    assert {one.partition: one.rows for one in proof.ranges if one.table == A} == {0: 0, 1: 20}
+    assert {proven.partition: proven.rows for proven in proof.ranges if proven.table == A} == {0: 0, 1: 20}
     assert {last_seal(stream.load(name)).seal.kind for name in stream.tables} == {"deduplicate"}  # type: ignore[union-attr]
     stream.ingest({0: 10, 1: 10}, to_a)
     assert stream.audit().holds

@@ -47,13 +47,13 @@ def _on_disk(house: House) -> set[str]:
 
 def _reachable(house: House) -> set[str]:
     """By plain PyIceberg, from every snapshot that is left."""
-    table, found = house.log, set[str]()
+    table, paths = house.log, set[str]()
     for snapshot in table.metadata.snapshots:
-        found.add(snapshot.manifest_list)
+        paths.add(snapshot.manifest_list)
         for manifest in snapshot.manifests(table.io):
-            found.add(manifest.manifest_path)
-            found |= {entry.data_file.file_path for entry in manifest.fetch_manifest_entry(table.io)}
-    return found
+            paths.add(manifest.manifest_path)
+            paths |= {entry.data_file.file_path for entry in manifest.fetch_manifest_entry(table.io)}
+    return paths
 
 
 def test_what_is_old_goes_with_its_files_and_nothing_else(house: House) -> None:
@@ -89,7 +89,7 @@ def test_a_lagging_mirror_blocks_by_name_and_its_release_frees(house: House) -> 
     assert (len(freed.selection.expired), freed.selection.blocked) == (13, {})
     assert len(house.line) == 2
     # Whoever gave it up is told so, and so is everybody else: the mirror has to be rebuilt.
-    assert [(one.kind, one.name) for one in freed.cut_off] == [("mirror", MIRROR)]
+    assert [(holder.kind, holder.name) for holder in freed.cut_off] == [("mirror", MIRROR)]
     assert freed.broken == ()
     assert f"mirror {MIRROR} cannot read on" in str(freed)
     assert f"lakehouse rebuild {MIRROR} --yes" in str(freed)
@@ -140,15 +140,15 @@ def test_a_consumer_whose_lease_somebody_dropped_holds_by_its_seal(house: House,
 def test_a_release_keeps_what_was_released_and_no_more(house: House) -> None:
     house.grow(2)
     released = house.release()
-    at = house.head
+    head = house.head
     house.grow(4)
     done = expire(house.catalog, house.declarations, LOG, SMALL)
     assert [(holder.kind, holder.owner, count) for holder, count in done.selection.blocked.items()] == [
         ("release", released, 1),
         ("release", f"{GROUP}-current", 1),
     ]
-    assert {s.snapshot_id for s in house.log.metadata.snapshots} == {*house.line[:2], at}
-    assert house.log.scan(snapshot_id=at).to_arrow().num_rows == 2
+    assert {s.snapshot_id for s in house.log.metadata.snapshots} == {*house.line[:2], head}
+    assert house.log.scan(snapshot_id=head).to_arrow().num_rows == 2
     assert can_plan(house.catalog, house.declarations, LOG) == ()
     house.log.manage_snapshots().remove_tag(f"release-{released}").commit()
     house.log.manage_snapshots().remove_tag(f"release-{GROUP}-current").commit()
@@ -156,7 +156,7 @@ def test_a_release_keeps_what_was_released_and_no_more(house: House) -> None:
     assert (lost.kind, lost.name) == ("release", released)
     assert GROUP in lost.name
     expire(house.catalog, house.declarations, LOG, SMALL, now=days_ahead(2))
-    assert at not in {s.snapshot_id for s in house.log.metadata.snapshots}
+    assert head not in {s.snapshot_id for s in house.log.metadata.snapshots}
 
 
 def test_a_range_that_was_lost_is_found(house: House) -> None:
@@ -174,7 +174,7 @@ def test_a_range_that_was_lost_is_found(house: House) -> None:
     assert (lost.kind, lost.name) == ("mirror", MIRROR)
     assert "lakehouse rebuild" in lost.remedy
     expire(house.catalog, NOBODY, LOG, SMALL)
-    assert [(one.kind, one.name) for one in can_plan(house.catalog, house.declarations, LOG)] == [
+    assert [(finding.kind, finding.name) for finding in can_plan(house.catalog, house.declarations, LOG)] == [
         ("mirror", MIRROR),
         ("incremental", COPY),
     ]

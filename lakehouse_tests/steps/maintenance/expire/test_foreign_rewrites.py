@@ -26,8 +26,8 @@ def test_expiry_proves_a_rewrite_before_it_lets_go_of_what_proves_it(sql_lake: L
     same = rewrite(sql_lake, name, [3, 2, 1], tmp_path)
     publish_on(sql_lake, name, 6)
     assert sql_lake.load(name).metadata.snapshot_by_id(same) is not None
-    held = expiry.look(sql_lake.catalog, declarations(name), sql_lake.load(name), SMALL, now=days_ahead(30))
-    assert {holder.owner for holder in held.blocked} == {f"of foreign rewrite {same}"}
+    selection = expiry.look(sql_lake.catalog, declarations(name), sql_lake.load(name), SMALL, now=days_ahead(30))
+    assert {holder.owner for holder in selection.blocked} == {f"of foreign rewrite {same}"}
     work = work_on(sql_lake.catalog, declarations(name), name, Maintenance(expire=SMALL))
     done = expiry.run(work, Action(operation=Operation.EXPIRE))
     assert "1 rewrite from outside proven to hold the same rows" in done.message

@@ -42,12 +42,12 @@ def house(sql_lake: Lake) -> House:
     return House.of(sql_lake)
 
 
-def _held(house: House) -> dict[tuple[str, str], SnapshotHold]:
-    return {(one.kind, one.owner): one for one in holders_of(house.catalog, house.declarations, house.log)}
+def _holders(house: House) -> dict[tuple[str, str], SnapshotHold]:
+    return {(holder.kind, holder.owner): holder for holder in holders_of(house.catalog, house.declarations, house.log)}
 
 
 def _owners(house: House) -> set[tuple[str, str]]:
-    return set(_held(house))
+    return set(_holders(house))
 
 
 def test_every_kind_is_named_with_what_to_do_about_it(house: House) -> None:
@@ -59,12 +59,14 @@ def test_every_kind_is_named_with_what_to_do_about_it(house: House) -> None:
     assert take_lease(house.catalog, Lease(IDENTIFIER, uuid, "year-end", seals[2], days_ahead(3), "audit"))
     pin, checkpoint = f"lakehouse_pin_{1_700_000_000_000:011x}_run_7", "lakehouse_checkpoint_abc"
     tags = {pin: seals[1], checkpoint: seals[1], "mine": seals[1]}
-    house.catalog.commit_tables([TableChange(IDENTIFIER, (), tuple(set_tag(t, at) for t, at in tags.items()))])
+    house.catalog.commit_tables(
+        [TableChange(IDENTIFIER, (), tuple(set_tag(t, snapshot_id) for t, snapshot_id in tags.items()))]
+    )
     attempt = Attempt(run_id="r", step="ingest:things")
     open_branch(house.catalog, read_bases(house.catalog, [LOG])[LOG], attempt)
     house.log.manage_snapshots().create_branch(seals[1], "trial").commit()
-    found = _held(house)
-    assert set(found) == {
+    holders = _holders(house)
+    assert set(holders) == {
         ("mirror", MIRROR),
         ("incremental", COPY),
         ("lease", "year-end"),
@@ -76,14 +78,14 @@ def test_every_kind_is_named_with_what_to_do_about_it(house: House) -> None:
         ("attempt", attempt.branch),
         ("branch", "trial"),
     }
-    assert {owner for (_, owner), one in found.items() if one.since_on} == {MIRROR, COPY, "year-end"}
-    assert found["mirror", MIRROR].snapshot_id == seals[0]
-    assert found["incremental", COPY].snapshot_id == seals[1]
-    assert found["pin", pin].until == datetime.fromtimestamp(1_700_000_000, UTC) + timedelta(days=7)
-    assert all(one.command for one in found.values())
-    assert found["branch", "trial"].command == f"ALTER TABLE {LOG} DROP BRANCH `trial`"
-    assert found["tag", "mine"].command == f"ALTER TABLE {LOG} DROP TAG `mine`"
-    assert found["mirror", MIRROR].command == f"lakehouse lease release {LOG} {MIRROR} --yes"
+    assert {owner for (_, owner), holder in holders.items() if holder.since_on} == {MIRROR, COPY, "year-end"}
+    assert holders["mirror", MIRROR].snapshot_id == seals[0]
+    assert holders["incremental", COPY].snapshot_id == seals[1]
+    assert holders["pin", pin].until == datetime.fromtimestamp(1_700_000_000, UTC) + timedelta(days=7)
+    assert all(holder.command for holder in holders.values())
+    assert holders["branch", "trial"].command == f"ALTER TABLE {LOG} DROP BRANCH `trial`"
+    assert holders["tag", "mine"].command == f"ALTER TABLE {LOG} DROP TAG `mine`"
+    assert holders["mirror", MIRROR].command == f"lakehouse lease release {LOG} {MIRROR} --yes"
 
 
 @pytest.mark.parametrize("kind", ["tag", "branch", "checkpoint"])
@@ -105,7 +107,7 @@ def test_a_reference_holds_until_it_is_dropped(house: House, kind: str) -> None:
 def test_a_tag_that_only_begins_like_a_pin_is_a_tag_and_never_ends(house: House, odd: str) -> None:
     (seal,) = house.grow(1)
     house.catalog.commit_tables([TableChange(IDENTIFIER, (), (set_tag(odd, seal),))])
-    assert _held(house)["tag", odd].until is None
+    assert _holders(house)["tag", odd].until is None
     assert expire.expire(house.catalog, house.declarations, LOG, SMALL, now=days_ahead(400)).selection.ended == ()
 
 
@@ -150,11 +152,11 @@ def test_who_has_read_everything_is_not_late(house: House) -> None:
     """Nothing new came, so it did not run, so nobody renewed the lease: that is as it should be."""
     seals = house.grow(3)
     house.mirror(seals[2], until=days_ahead(-3))
-    assert overdue.late(_held(house).values(), datetime.now(UTC)) == ()
+    assert overdue.late(_holders(house).values(), datetime.now(UTC)) == ()
     house.feed.append([])  # an ingest that found nothing
-    assert overdue.late(_held(house).values(), datetime.now(UTC)) == ()
+    assert overdue.late(_holders(house).values(), datetime.now(UTC)) == ()
     house.grow(1)
-    (holder,) = overdue.late(_held(house).values(), datetime.now(UTC))
+    (holder,) = overdue.late(_holders(house).values(), datetime.now(UTC))
     assert (holder.owner, holder.snapshot_id) == (MIRROR, seals[2])
     assert "3.0 days overdue" in overdue.warning(holder, datetime.now(UTC))
 
@@ -164,18 +166,18 @@ def test_a_late_lease_is_loud_and_goes_only_after_its_grace(house: House) -> Non
     house.mirror(seals[1], until=days_ahead(1))
     uuid = str(house.log.metadata.table_uuid)
     take_lease(house.catalog, Lease(IDENTIFIER, uuid, "year-end", seals[0], days_ahead(2), "audit"))
-    work, said = work_on(house.catalog, house.declarations, LOG, DROPS), list[str]()
+    work, messages = work_on(house.catalog, house.declarations, LOG, DROPS), list[str]()
     never = work_on(house.catalog, house.declarations, LOG, Maintenance())
     assert overdue.run(never, DROP, now=days_ahead(400)).result == "nothing"  # late, and no grace is declared
     assert overdue.run(work, DROP, now=days_ahead(2.5)).result == "nothing"
     shown = overdue.run(work_on(house.catalog, house.declarations, LOG, DROPS, allow=False), DROP, now=days_ahead(3.5))
     assert shown.result == "dry_run"
     assert len(leases(house.log)) == 2
-    work = work_on(house.catalog, house.declarations, LOG, DROPS, told=said)
+    work = work_on(house.catalog, house.declarations, LOG, DROPS, messages=messages)
     done = overdue.run(work, DROP, now=days_ahead(3.5))
     assert (done.result, done.effect) == ("done", ActionEffect(leases=1))
     assert f"dropped the lease of mirror {MIRROR}" in done.message
-    assert "2.5 days overdue" in said[0]
+    assert "2.5 days overdue" in messages[0]
     assert _owners(house) == {("lease", "year-end")}  # the mirror's own seal no longer holds anything either
     overdue.run(work, DROP, now=days_ahead(5))
     assert _owners(house) == set()
@@ -196,7 +198,7 @@ def test_an_owner_that_moves_its_lease_meanwhile_keeps_it(house: House, monkeypa
     done = overdue.run(work_on(house.catalog, house.declarations, LOG, DROPS), DROP, now=days_ahead(4))
     assert done.result == "nothing"
     assert "is at work after all" in done.message
-    assert _held(house)["mirror", MIRROR].snapshot_id == seals[4]
+    assert _holders(house)["mirror", MIRROR].snapshot_id == seals[4]
 
 
 @pytest.mark.parametrize("moved", [True, False])
@@ -206,20 +208,20 @@ def test_a_lease_that_is_renewed_while_it_is_judged_stays(
     """Between the look that found it late and its end: whoever renews it then has not been given up."""
     seals, uuid, judged = house.grow(6), str(house.log.metadata.table_uuid), overdue.holders
     late, renewed = (
-        Lease(IDENTIFIER, uuid, "year-end", seals[at], days_ahead(days), "audit")
-        for at, days in ((1, 1), (3 if moved else 1, 9))
+        Lease(IDENTIFIER, uuid, "year-end", seals[position], days_ahead(days), "audit")
+        for position, days in ((1, 1), (3 if moved else 1, 9))
     )
     assert take_lease(house.catalog, late)
 
     def meanwhile(*asked: object) -> tuple[SnapshotHold, ...]:
-        found = judged(*asked)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        judgement = judged(*asked)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         assert take_lease(house.catalog, renewed)
-        return found
+        return judgement
 
     monkeypatch.setattr(overdue, "holders", meanwhile)
     done = overdue.run(work_on(house.catalog, house.declarations, LOG, DROPS), DROP, now=days_ahead(4))
     assert (done.result, done.effect) == ("nothing", ActionEffect(leases=0))
-    assert _held(house)["lease", "year-end"].until == renewed.until
+    assert _holders(house)["lease", "year-end"].until == renewed.until
 
 
 @pytest.mark.parametrize("back", [0, 4])

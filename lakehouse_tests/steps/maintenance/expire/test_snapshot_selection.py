@@ -38,7 +38,7 @@ POLICIES = st.builds(
 class History:
     """A table as maintenance sees it, growing from the past towards now."""
 
-    at: datetime = NOW - timedelta(days=12)
+    timestamp: datetime = NOW - timedelta(days=12)
     snapshots: dict[int, SnapshotState] = field(default_factory=dict[int, SnapshotState])
     refs: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     holders: list[SnapshotHold] = field(default_factory=list[SnapshotHold])
@@ -47,38 +47,43 @@ class History:
     def commit(self, parent: int | None, *, kind: str = "", attempt: str = "") -> int:
         number = len(self.snapshots) + 1
         self.snapshots[number] = SnapshotState(
-            snapshot_id=number, parent_id=parent, timestamp=self.at, operation="append", kind=kind, attempt=attempt
+            snapshot_id=number,
+            parent_id=parent,
+            timestamp=self.timestamp,
+            operation="append",
+            kind=kind,
+            attempt=attempt,
         )
         return number
 
-    def line(self, at: int | None) -> list[int]:
-        found: list[int] = []
-        while at is not None:
-            found.append(at)
-            at = self.snapshots[at].parent_id
-        return found
+    def line(self, snapshot_id: int | None) -> list[int]:
+        ids: list[int] = []
+        while snapshot_id is not None:
+            ids.append(snapshot_id)
+            snapshot_id = self.snapshots[snapshot_id].parent_id
+        return ids
 
     def happen(self, what: str, back: int, hours: int) -> None:
-        self.at = min(NOW, self.at + timedelta(hours=hours))
+        self.timestamp = min(NOW, self.timestamp + timedelta(hours=hours))
         attempt, line = f"a{len(self.snapshots)}", self.line(self.main)
-        at = line[min(back, len(line) - 1)] if line else None
+        snapshot_id = line[min(back, len(line) - 1)] if line else None
         if what == "publish":
             self.main = self.commit(self.commit(self.main, attempt=attempt), kind="write", attempt=attempt)
         elif what == "upkeep":
             self.main = self.commit(self.commit(self.main, attempt=attempt), kind="maintenance", attempt=attempt)
         elif what == "foreign":
             self.main = self.commit(self.main)
-        elif at is None:
+        elif snapshot_id is None:
             return
         elif what == "rollback":
-            self.main = at
+            self.main = snapshot_id
         elif what in ("tag", "lease"):
-            self.refs[f"{what}{len(self.refs)}"] = ("tag", at)
+            self.refs[f"{what}{len(self.refs)}"] = ("tag", snapshot_id)
             kind = "mirror" if what == "lease" else "tag"
             owner = f"{what}{len(self.refs)}"
-            self.holders.append(SnapshotHold(kind=kind, owner=owner, snapshot_id=at, since_on=what == "lease"))
+            self.holders.append(SnapshotHold(kind=kind, owner=owner, snapshot_id=snapshot_id, since_on=what == "lease"))
         else:
-            head = self.commit(self.commit(at, attempt=attempt), kind="write", attempt=attempt)
+            head = self.commit(self.commit(snapshot_id, attempt=attempt), kind="write", attempt=attempt)
             self.refs[f"{what}{len(self.refs)}"] = ("branch", head)
             kind = "attempt" if what == "attempt" else "branch"
             self.holders.append(SnapshotHold(kind=kind, owner=f"{what}{len(self.refs)}", snapshot_id=head))
@@ -91,19 +96,19 @@ class History:
             measured_at=NOW,
             history=tuple(
                 SnapshotState(
-                    snapshot_id=one.snapshot_id,
-                    parent_id=one.parent_id,
-                    timestamp=one.timestamp,
-                    operation=one.operation,
-                    kind=one.kind,
-                    attempt=one.attempt,
-                    on_main=one.snapshot_id in line,
+                    snapshot_id=snapshot.snapshot_id,
+                    parent_id=snapshot.parent_id,
+                    timestamp=snapshot.timestamp,
+                    operation=snapshot.operation,
+                    kind=snapshot.kind,
+                    attempt=snapshot.attempt,
+                    on_main=snapshot.snapshot_id in line,
                 )
-                for one in self.snapshots.values()
+                for snapshot in self.snapshots.values()
             ),
             refs=tuple(
-                RefState(name=name, kind="branch" if kind == "branch" else "tag", snapshot_id=at)
-                for name, (kind, at) in self.refs.items()
+                RefState(name=name, kind="branch" if kind == "branch" else "tag", snapshot_id=snapshot_id)
+                for name, (kind, snapshot_id) in self.refs.items()
                 if name != MAIN
             ),
             holders=tuple(self.holders),
@@ -121,19 +126,22 @@ def _grown(events: list[tuple[str, int, int]]) -> History:
 @given(EVENTS, POLICIES)
 def test_nothing_goes_that_anybody_needs(events: list[tuple[str, int, int]], policy: Expire) -> None:
     history = _grown(events)
-    found = select_snapshots(history.state(), policy)
-    gone, line = set(found.snapshot_ids), history.line(history.main)
+    selection = select_snapshots(history.state(), policy)
+    gone, line = set(selection.snapshot_ids), history.line(history.main)
     assert not gone & set(line[: policy.min_snapshots_to_keep])
     for kinds in (("write", "maintenance"), ("write",)):
-        newest = next((at for at, one in enumerate(line) if history.snapshots[one].kind in kinds), None)
+        newest = next(
+            (position for position, snapshot_id in enumerate(line) if history.snapshots[snapshot_id].kind in kinds),
+            None,
+        )
         assert newest is None or not gone & set(line[: newest + 1])
-    for _, at in history.refs.values():
-        way = history.line(at)
-        own = [one for one in way if one not in line]
-        assert not gone & {at, *own, *[one for one in way if one in line][:1]}
+    for _, head in history.refs.values():
+        way = history.line(head)
+        own = [snapshot_id for snapshot_id in way if snapshot_id not in line]
+        assert not gone & {head, *own, *[snapshot_id for snapshot_id in way if snapshot_id in line][:1]}
     for holder in history.holders:
         if holder.since_on:
-            root = next((one for one in history.line(holder.snapshot_id) if one in line), None)
+            root = next((snapshot_id for snapshot_id in history.line(holder.snapshot_id) if snapshot_id in line), None)
             assert root is None or not gone & set(line[: line.index(root) + 1])
 
 
@@ -142,16 +150,18 @@ def test_nothing_goes_that_anybody_needs(events: list[tuple[str, int, int]], pol
 def test_what_is_left_of_main_is_whole_up_to_one_place(events: list[tuple[str, int, int]], policy: Expire) -> None:
     """And before that only what a reference names, or stands on, is left."""
     history = _grown(events)
-    found = select_snapshots(history.state(), policy)
-    line, gone = history.line(history.main), set(found.expired)
+    selection = select_snapshots(history.state(), policy)
+    line, gone = history.line(history.main), set(selection.expired)
     assert gone <= set(line)
     if not gone:
         return
-    newest_gone = min(line.index(one) for one in gone)
-    stands_on = {next((one for one in history.line(at) if one in line), 0) for _, at in history.refs.values()}
-    for one in line[newest_gone:]:
-        assert (one in gone) != (one in stands_on)
-    assert list(found.expired) == sorted(found.expired)
+    newest_gone = min(line.index(expired_id) for expired_id in gone)
+    stands_on = {
+        next((ancestor for ancestor in history.line(head) if ancestor in line), 0) for _, head in history.refs.values()
+    }
+    for snapshot_id in line[newest_gone:]:
+        assert (snapshot_id in gone) != (snapshot_id in stands_on)
+    assert list(selection.expired) == sorted(selection.expired)
 
 
 @settings(max_examples=300)
@@ -160,24 +170,24 @@ def test_what_the_policy_asks_for_goes_unless_somebody_is_named(
     events: list[tuple[str, int, int]], policy: Expire
 ) -> None:
     history = _grown(events)
-    found = select_snapshots(history.state(), policy)
-    for place, one in enumerate(history.line(history.main)):
-        old = history.snapshots[one].timestamp < NOW - policy.max_snapshot_age
+    selection = select_snapshots(history.state(), policy)
+    for place, snapshot_id in enumerate(history.line(history.main)):
+        old = history.snapshots[snapshot_id].timestamp < NOW - policy.max_snapshot_age
         too_many = policy.max_snapshots is not None and place >= policy.max_snapshots
         asked = place >= policy.min_snapshots_to_keep and (old or too_many)
-        assert asked or one not in found.snapshot_ids
-        assert not asked or one in found.snapshot_ids or found.kept[one]
-    for holder, count in found.blocked.items():
+        assert asked or snapshot_id not in selection.snapshot_ids
+        assert not asked or snapshot_id in selection.snapshot_ids or selection.kept[snapshot_id]
+    for holder, count in selection.blocked.items():
         assert count > 0
         without = [other for other in history.holders if other is not holder]
-        freed = History(history.at, history.snapshots, _without(history, holder), without, history.main)
-        assert set(select_snapshots(freed.state(), policy).expired) >= set(found.expired)
+        freed = History(history.timestamp, history.snapshots, _without(history, holder), without, history.main)
+        assert set(select_snapshots(freed.state(), policy).expired) >= set(selection.expired)
 
 
 def _without(history: History, holder: SnapshotHold) -> Mapping[str, tuple[str, int]]:
     names = list(history.refs)
     place = int("".join(c for c in holder.owner if c.isdigit())) - 1
-    return {name: history.refs[name] for at, name in enumerate(names) if at != place}  # pyright: ignore[reportReturnType]
+    return {name: history.refs[name] for position, name in enumerate(names) if position != place}  # pyright: ignore[reportReturnType]
 
 
 @given(EVENTS, POLICIES)
@@ -196,10 +206,10 @@ def test_a_range_holds_all_after_it_and_a_tag_itself_alone() -> None:
     history.refs = {"report": ("tag", line[9])}
     assert len(select_snapshots(history.state(), policy).expired) == 17
     history.holders = [SnapshotHold(kind="mirror", owner="m", snapshot_id=line[9], since_on=True)]
-    found = select_snapshots(history.state(), policy)
-    assert len(found.expired) == 10
-    assert found.blocked == {history.holders[0]: 8}
-    assert set(found.kept.values()) == {"mirror m holds it"}
+    selection = select_snapshots(history.state(), policy)
+    assert len(selection.expired) == 10
+    assert selection.blocked == {history.holders[0]: 8}
+    assert set(selection.kept.values()) == {"mirror m holds it"}
 
 
 def test_an_empty_table_has_nothing_to_go() -> None:

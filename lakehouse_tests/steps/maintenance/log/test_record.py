@@ -62,9 +62,9 @@ def test_a_decision_is_a_row_with_its_reasons(home: Lake) -> None:
     [waiting] = msgspec.json.decode(row["withheld"])
     assert (waiting["operation"], waiting["why"]) == ("expire", "after")
     assert (row["health"], row["predicted"]) == (None, None)
-    told = msgspec.json.decode(row["state"])
-    assert told["totals"]["files"] == 20
-    assert [one["partition"]["name"] for one in told["chosen"]] == ["day=1"]
+    stored_state = msgspec.json.decode(row["state"])
+    assert stored_state["totals"]["files"] == 20
+    assert [partition["partition"]["name"] for partition in stored_state["chosen"]] == ["day=1"]
     assert msgspec.json.decode(row["policy"])["rewrite"]["target_file_size"] == TARGET
     assert row["valid_until"] is None
 
@@ -154,7 +154,7 @@ def test_what_waits_for_its_turn_does_not_stand() -> None:
 def test_failures_are_counted_since_the_last_success() -> None:
     [row] = rows_of(UNSOUND, attempt="a")
     results = ["done", "failed", "nothing", "overtaken", "proof_failed"]  # what found nothing to do finds it again
-    ended = [finished_row(row, outcome(row, result), NOW + at * MINUTE) for at, result in enumerate(results)]
+    ended = [finished_row(row, outcome(row, result), NOW + minute * MINUTE) for minute, result in enumerate(results)]
     memory = History(tuple(reversed(ended)))
     assert memory.failures("the uuid", Operation.REWRITE) == 4
     assert memory.failures("the uuid", Operation.EXPIRE) == 0
@@ -179,7 +179,7 @@ def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
     seen = [
         {
             "look_id": "y" if path == "d" else "x",
-            "at": NOW + at * MINUTE,
+            "at": NOW + minute * MINUTE,
             "table_name": "raw.things",
             "table_uuid": "the uuid",
             "path": path,
@@ -188,13 +188,13 @@ def test_what_earlier_looks_noted_is_remembered(home: Lake) -> None:
             "event": event,
             "longest_run_s": 1.0,
         }
-        for at, (path, event) in enumerate(events)
+        for minute, (path, event) in enumerate(events)
     ]
     orphans.append(pa.Table.from_pylist(seen, schema_to_pyarrow(orphans.schema(), include_field_ids=False)))
-    found = History.read(home.catalog, NOW).remembered("the uuid")
-    assert found.orphans_looked_at == NOW + HOUR
-    assert found.orphan_candidates == 2
-    assert found.deduplicated == {"k": NOW - HOUR}
+    memory = History.read(home.catalog, NOW).remembered("the uuid")
+    assert memory.orphans_looked_at == NOW + HOUR
+    assert memory.orphan_candidates == 2
+    assert memory.deduplicated == {"k": NOW - HOUR}
 
 
 def test_what_came_after_the_count_is_not_deduplicated(home: Lake) -> None:
@@ -207,8 +207,8 @@ def test_what_came_after_the_count_is_not_deduplicated(home: Lake) -> None:
     remembered = History.read(home.catalog, NOW).remembered("the uuid")
     assert remembered.deduplicated == {counted.partition.key: NOW - 2 * DAY}
     late = replace(counted, last_change=NOW - DAY - HOUR)
-    for one, due in ((counted, "nothing"), (late, "deduplicate")):
-        seen = state(one, remembered=replace(remembered, orphans_looked_at=NOW))
+    for partition, due in ((counted, "nothing"), (late, "deduplicate")):
+        seen = state(partition, remembered=replace(remembered, orphans_looked_at=NOW))
         assert decided(seen, policy).actions[0].operation == due
 
 

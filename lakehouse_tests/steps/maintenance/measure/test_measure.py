@@ -35,7 +35,10 @@ SMALL = Maintenance(rewrite=Rewrite(target_file_size=64 * KIB))
 def declared(name: str, policy: Maintenance, *, secret: str = "") -> Table:
     """The declaration of a table of the fixtures."""
     types = {"n": spark.LongType(), "s": spark.StringType(), "day": spark.IntegerType()}
-    columns = tuple(Column(one, kind, required=False, sensitive=one == secret) for one, kind in types.items())
+    columns = tuple(
+        Column(column_name, kind, required=False, sensitive=column_name == secret)
+        for column_name, kind in types.items()
+    )
     return Table(name=name, schema=columns, description="Things.", owner="tests", maintenance=policy)
 
 
@@ -56,7 +59,7 @@ def many(lake: Lake, name: str, appends: int, days: int = 2) -> None:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which files were read, by the last part of their path."""
-    found: list[str] = []
+    names: list[str] = []
     original = PyArrowFileIO.new_input
 
     class Watched:
@@ -64,7 +67,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             self._file, self.location = original(io, location), location
 
         def open(self, *, seekable: bool = True) -> Any:
-            found.append(self.location.rpartition("/")[2])
+            names.append(self.location.rpartition("/")[2])
             return self._file.open(seekable=seekable)
 
         def __len__(self) -> int:
@@ -74,7 +77,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return Watched(io, location)
 
     monkeypatch.setattr(PyArrowFileIO, "new_input", watched)
-    return found
+    return names
 
 
 def test_totals_are_those_of_the_table(sql_lake: Lake) -> None:
@@ -131,10 +134,16 @@ def test_files_that_are_too_small_are_a_reason_to_read_the_manifests(sql_lake: L
     assert "files are too small" in state.deeper_because
     assert all(file.endswith(".avro") for file in opened)
     assert state.partitions is not None
-    assert [one.partition.name for one in state.partitions] == ["day=0", "day=1"]
-    for one in state.partitions:
-        assert (one.files, one.records, one.undersized, one.fragments, one.formats) == (3, 3, 3, 3, {"PARQUET": 3})
-    assert sum(one.bytes for one in state.partitions) == state.totals.bytes
+    assert [partition.partition.name for partition in state.partitions] == ["day=0", "day=1"]
+    for partition in state.partitions:
+        assert (partition.files, partition.records, partition.undersized, partition.fragments, partition.formats) == (
+            3,
+            3,
+            3,
+            3,
+            {"PARQUET": 3},
+        )
+    assert sum(partition.bytes for partition in state.partitions) == state.totals.bytes
 
 
 def test_small_files_of_late_are_found_in_a_table_of_large_ones(sql_lake: Lake) -> None:
@@ -161,7 +170,7 @@ def test_small_files_of_long_ago_are_found_once_a_day(sql_lake: Lake) -> None:
         state = measured(sql_lake, name, policy, now=now, remembered=Remembered(counted_at=counted_at))
         assert state.deeper_because == "the files of each partition were not counted for a day"
         assert state.partitions is not None
-        assert [one.undersized for one in state.partitions] == [6, 0]
+        assert [partition.undersized for partition in state.partitions] == [6, 0]
 
 
 def test_the_list_of_manifests_is_read_where_there_could_be_too_many(sql_lake: Lake, opened: list[str]) -> None:
@@ -233,7 +242,7 @@ def test_equality_deletes_are_told_apart(sql_lake: Lake) -> None:
     publish(sql_lake.catalog, [delete_rows(sql_lake, name, [file], equality=0)])
     state = measured(sql_lake, name, SMALL)
     assert state.partitions is not None
-    assert [one.equality_deletes for one in state.partitions] == [1, 0]
+    assert [partition.equality_deletes for partition in state.partitions] == [1, 0]
     assert state.partitions[0].touched == 1
 
 
@@ -251,7 +260,7 @@ def test_who_changed_which_partition_and_how_often_is_read_from_the_history(sql_
     assert second.last_change is not None
     assert first.last_change > second.last_change
     assert round(first.changes_per_hour) == 3
-    [removed] = [one.timestamp for one in state.main if one.operation in ("overwrite", "delete")]
+    [removed] = [snapshot.timestamp for snapshot in state.main if snapshot.operation in ("overwrite", "delete")]
     assert second.last_change == removed, "it counts, though no file is left of it"
     assert state.cadence.appends_since_rewrite == 3
     assert state.cadence.commit_ms is not None
@@ -266,8 +275,13 @@ def test_maintenance_is_no_change_of_a_partition(sql_lake: Lake) -> None:
     publish(sql_lake.catalog, [stage_replacement(sql_lake.catalog, base, upkeep, replacement)])
     state = measured(sql_lake, name, SMALL, depth=Depth.PARTITIONS)
     assert state.partitions is not None
-    assert [(one.files, one.last_change is None) for one in state.partitions] == [(1, True), (2, False)]
-    assert [one.rewritten for one in state.partitions] == [state.main[-2].timestamp, None], "but it hides what was one"
+    assert [(partition.files, partition.last_change is None) for partition in state.partitions] == [
+        (1, True),
+        (2, False),
+    ]
+    assert [partition.rewritten for partition in state.partitions] == [state.main[-2].timestamp, None], (
+        "but it hides what was one"
+    )
     assert state.cadence.appends_since_rewrite == 0
 
 
@@ -277,12 +291,12 @@ def test_a_partition_of_a_sensitive_column_is_told_without_its_value(sql_lake: L
     append(sql_lake, name, {1234567: 0, 7654321: 0})
     state = measured(sql_lake, name, SMALL, depth=Depth.FILES, secret="s")
     assert state.partitions is not None
-    assert [one.partition.name for one in state.partitions] == ["s=***", "s=***"]
-    assert len({one.partition.key for one in state.partitions}) == 2
+    assert [partition.partition.name for partition in state.partitions] == ["s=***", "s=***"]
+    assert len({partition.partition.key for partition in state.partitions}) == 2
     assert b"1234567" not in state.to_json()
     open_ = measured(sql_lake, name, SMALL, depth=Depth.FILES)
     assert open_.partitions is not None
-    assert [one.partition.name for one in open_.partitions] == ["s=1234567", "s=7654321"]
+    assert [partition.partition.name for partition in open_.partitions] == ["s=1234567", "s=7654321"]
 
 
 def test_a_column_that_nobody_declared_counts_as_sensitive(sql_lake: Lake) -> None:
@@ -298,7 +312,7 @@ def test_a_column_that_nobody_declared_counts_as_sensitive(sql_lake: Lake) -> No
     now = datetime.now(UTC)
     state = measure(sql_lake.load(name), nobody, NOTHING_DECLARED, now=now, depth=Depth.PARTITIONS)
     assert state.partitions is not None
-    assert {one.partition.name for one in state.partitions} == {"day=***"}
+    assert {partition.partition.name for partition in state.partitions} == {"day=***"}
 
 
 def test_a_table_that_pyiceberg_cannot_load_is_a_state_with_a_reason(
@@ -319,11 +333,11 @@ def test_a_table_that_pyiceberg_cannot_load_is_a_state_with_a_reason(
         budget=Budget(),
         now=datetime.now(UTC),
     )
-    found = survey.look(declared(name, SMALL))
-    assert found is not None
-    assert "PyIceberg cannot load it" in found.state.unreadable
-    assert found.plan.nothing
-    assert found.state.document == path.rpartition("/")[2]
+    surveyed = survey.look(declared(name, SMALL))
+    assert surveyed is not None
+    assert "PyIceberg cannot load it" in surveyed.state.unreadable
+    assert surveyed.plan.nothing
+    assert surveyed.state.document == path.rpartition("/")[2]
     assert survey.look(declared("raw.nothing", SMALL)) is None
 
 
@@ -338,4 +352,4 @@ def test_branches_tags_and_their_attempts_are_told(sql_lake: Lake) -> None:
     assert [(ref.kind, ref.name) for ref in state.refs] == [("branch", attempt.branch), ("tag", "release-1")]
     assert state.refs[0].begun is not None
     assert abs(state.refs[0].begun - state.measured_at) < timedelta(minutes=1)
-    assert [one.on_main for one in state.history] == [True, True, True, False]
+    assert [snapshot.on_main for snapshot in state.history] == [True, True, True, False]

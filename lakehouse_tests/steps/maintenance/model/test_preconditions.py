@@ -69,9 +69,9 @@ def test_data_files_of_version_3_are_rewritten_all_the_same() -> None:
 
 
 def test_equality_deletes_are_refused_until_their_writer_is_declared_gone() -> None:
-    one = part(equality_deletes=1)
-    assert isinstance(refused_partition(one, POLICY), preconditions.EqualityDeletes)
-    assert refused_partition(one, Maintenance(rewrite=Rewrite(equality_writer_gone=True))) is None
+    partition = part(equality_deletes=1)
+    assert isinstance(refused_partition(partition, POLICY), preconditions.EqualityDeletes)
+    assert refused_partition(partition, Maintenance(rewrite=Rewrite(equality_writer_gone=True))) is None
     assert refused_partition(part(), POLICY) is None
 
 

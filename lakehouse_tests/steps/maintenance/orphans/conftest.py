@@ -48,9 +48,9 @@ class Folder:
 
     def age(self, *names: str, days_ago: float) -> None:
         """Make files older; all of them if none is named."""
-        at = datetime.now(UTC).timestamp() - days_ago * 86400
+        modified = datetime.now(UTC).timestamp() - days_ago * 86400
         for name in names or self.files():
-            os.utime(self.path / name, (at, at))
+            os.utime(self.path / name, (modified, modified))
 
     def look(
         self,

@@ -44,7 +44,7 @@ def test_what_a_killed_expiry_has_left_is_found(folder: Folder, monkeypatch: pyt
     assert folder.look().effect.candidates > 0
     assert folder.look(days=3).effect.deleted > 0
     assert folder.lake.rows(folder.name) == [2, 3, 4, 7, 8]
-    names = {name_ for one in folder.files() for name_ in names_of(one)}
+    names = {name_ for path in folder.files() for name_ in names_of(path)}
     assert names <= known_files(folder.table, list_files(folder.table.io, folder.table.location())).names
 
 
@@ -55,8 +55,8 @@ def _versions(table: Table) -> list[str]:
 def test_another_scheme_is_no_other_file() -> None:
     file = ListedFile("b/t/data/x.parquet", 1, NOW - timedelta(days=9))
     memory = OrphanHistory({"s3://b/t/data/x.parquet": Noted(NOW - timedelta(days=99), 1, NOW - timedelta(days=9))})
-    for said in ("s3a://b/t/data/x.parquet", "s3n://b/t/data/x.parquet", "s3://alias/t/data/x.parquet"):
-        found = look(_listed(file), Known(names_of(said), 1), memory, Orphans(), now=NOW, longest=timedelta(0))
-        assert found.reprieved == (file,)
+    for location in ("s3a://b/t/data/x.parquet", "s3n://b/t/data/x.parquet", "s3://alias/t/data/x.parquet"):
+        verdict = look(_listed(file), Known(names_of(location), 1), memory, Orphans(), now=NOW, longest=timedelta(0))
+        assert verdict.reprieved == (file,)
     unknown = look(_listed(file), Known(frozenset(), 1), memory, Orphans(), now=NOW, longest=timedelta(0))
     assert unknown.doomed == (file,)

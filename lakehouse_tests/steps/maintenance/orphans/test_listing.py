@@ -17,11 +17,11 @@ def test_a_commit_between_listing_and_loading_is_known(folder: Folder, monkeypat
     (file,) = folder.lake.files(folder.name, [7])
     folder.age(file.file_path.removeprefix(f"{folder.path.as_uri()}/"), days_ago=3)
 
-    def listed(*told: Any) -> Listing:
-        found = list_files(*told)
+    def listed(*args: Any) -> Listing:
+        listing = list_files(*args)
         base, attempt = folder.lake.bases(folder.name)[folder.name], Attempt(run_id="r", step="s")
         stage_files(folder.lake.catalog, base, attempt, [file])
-        return found
+        return listing
 
     monkeypatch.setattr(removal, "list_files", listed)
     folder.look()

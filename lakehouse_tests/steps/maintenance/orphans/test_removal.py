@@ -256,12 +256,12 @@ def test_what_a_symlink_leads_to_elsewhere_is_not_the_tables(folder: Folder, tmp
 
 def test_where_another_table_has_metadata_nobody_looks(folder: Folder) -> None:
     """It was here, was moved, and left its files; then somebody made a table at the old place."""
-    at, place = folder.table.location(), folder.lake.namespace
-    move = SetLocationUpdate(location=f"{at}_moved")
+    location, place = folder.table.location(), folder.lake.namespace
+    move = SetLocationUpdate(location=f"{location}_moved")
     folder.lake.catalog.commit_tables([TableChange(folder.table.name(), (), (move,))])
-    folder.lake.catalog.create_table((place, "b"), SCHEMA, location=at)
+    folder.lake.catalog.create_table((place, "b"), SCHEMA, location=location)
     folder.lake.write("b", b=[1])
-    with pytest.raises(CannotLook, match=f"{folder.name} has metadata at {at}, the location of {place}.b"):
+    with pytest.raises(CannotLook, match=f"{folder.name} has metadata at {location}, the location of {place}.b"):
         Folder(folder.lake, f"{place}.b").look()
 
 
@@ -298,18 +298,18 @@ def test_a_neighbour_that_cannot_be_loaded_may_be_anywhere(folder: Folder) -> No
 
 
 @pytest.mark.parametrize(
-    "told",
+    "properties",
     [
         {"gc.enabled": "false"},
         {"write.data.path": "file:///elsewhere"},
         {"write.metadata.path": "file:///elsewhere"},
     ],
 )
-def test_where_files_may_be_anybodys_nobody_looks(folder: Folder, told: dict[str, str]) -> None:
+def test_where_files_may_be_anybodys_nobody_looks(folder: Folder, properties: dict[str, str]) -> None:
     with folder.table.transaction() as change:
-        change.set_properties(told)
+        change.set_properties(properties)
     folder.put()
-    with pytest.raises(CannotLook, match=next(iter(told))):
+    with pytest.raises(CannotLook, match=next(iter(properties))):
         folder.look()
     assert folder.events() == []
 
@@ -427,21 +427,21 @@ def test_checksums_and_hints_go_by_what_they_are_for(folder: Folder) -> None:
 def test_however_a_location_is_written(sql_lake: Lake, tmp_path: Path, write: Callable[[Path], str]) -> None:
     """Metadata says `file:/t/x`, the listing `/t/x`: one file all the same, and no reason to delete it."""
     apply(plan(ORPHANS, sql_lake.catalog), sql_lake.catalog)
-    at = tmp_path / "warehouse" / "t#1 ü%20"
-    if write(at).startswith("file://"):
-        at = tmp_path / "warehouse" / "plain"
-    elif not write(at).startswith("file:"):
-        at = tmp_path / "warehouse" / "t ü"
+    location = tmp_path / "warehouse" / "t#1 ü%20"
+    if write(location).startswith("file://"):
+        location = tmp_path / "warehouse" / "plain"
+    elif not write(location).startswith("file:"):
+        location = tmp_path / "warehouse" / "t ü"
     else:
-        at = tmp_path / "warehouse" / "colon"
-    sql_lake.catalog.create_table((sql_lake.namespace, "a"), SCHEMA, location=write(at))
+        location = tmp_path / "warehouse" / "colon"
+    sql_lake.catalog.create_table((sql_lake.namespace, "a"), SCHEMA, location=write(location))
     sql_lake.write("first", a=[1])
     folder = Folder(sql_lake, f"{sql_lake.namespace}.a")
-    stray = at / "data" / "50%25 #1.parquet"
+    stray = location / "data" / "50%25 #1.parquet"
     stray.write_text("rows")
-    twin = at / "data" / "50%25 "  # what the other's address would be, if it were parsed
-    shutil.copy(next(at.rglob("0*.parquet")), twin)
-    for path in at.rglob("*"):
+    twin = location / "data" / "50%25 "  # what the other's address would be, if it were parsed
+    shutil.copy(next(location.rglob("0*.parquet")), twin)
+    for path in location.rglob("*"):
         os.utime(path, (1, 1))
     assert folder.look().effect.candidates == 2
     twin.write_text("new")
@@ -461,9 +461,9 @@ def _listed(*files: ListedFile) -> Listing:
 def test_a_file_of_unknown_age_is_never_a_candidate() -> None:
     files = [ListedFile("b/t/old.parquet", 1, NOW - timedelta(days=9)), ListedFile("b/t/what.parquet", 1, None)]
     memory = OrphanHistory({"s3://b/t/what.parquet": Noted(NOW - timedelta(days=99), 1, NOW)})
-    found = look(_listed(*files), Known(frozenset(), 1), memory, Orphans(), now=NOW, longest=timedelta(0))
-    assert found.candidates == (files[0],)
-    assert found.doomed == found.waiting == ()
+    verdict = look(_listed(*files), Known(frozenset(), 1), memory, Orphans(), now=NOW, longest=timedelta(0))
+    assert verdict.candidates == (files[0],)
+    assert verdict.doomed == verdict.waiting == ()
 
 
 HOURS = st.integers(0, 400)
@@ -478,21 +478,23 @@ def test_no_file_of_a_run_that_will_commit_is_ever_deleted(
     """Runs write a file as they begin, and commit it as they end, if they live; looks come whenever they like."""
     begin, policy = NOW, Orphans(older_than=timedelta(hours=older_than), delete=True)
     memory, deleted = OrphanHistory({}), set[int]()
-    for at in [*sorted(looks), 2000, 4000]:
-        now = begin + timedelta(hours=at)
-        there = [n for n, (start, _, _) in enumerate(runs) if start <= at and n not in deleted]
+    for hour in [*sorted(looks), 2000, 4000]:
+        now = begin + timedelta(hours=hour)
+        there = [n for n, (start, _, _) in enumerate(runs) if start <= hour and n not in deleted]
         files = {n: ListedFile(f"b/{n}", 1, begin + timedelta(hours=runs[n][0])) for n in there}
-        committed = {str(n) for n in there if runs[n][2] and runs[n][0] + runs[n][1] <= at}
+        committed = {str(n) for n in there if runs[n][2] and runs[n][0] + runs[n][1] <= hour}
         # Dagster remembers the runs that are done, and knows how long the others have taken.
-        took = [timedelta(hours=min(long, at - start)) for start, long, _ in runs if start <= at]
+        took = [timedelta(hours=min(long, hour - start)) for start, long, _ in runs if start <= hour]
         longest = max([memory.longest_run, *took])
-        found = look(_listed(*files.values()), Known(frozenset(committed), 1), memory, policy, now=now, longest=longest)
-        gone = {n for n, file in files.items() if file in found.doomed}
+        verdict = look(
+            _listed(*files.values()), Known(frozenset(committed), 1), memory, policy, now=now, longest=longest
+        )
+        gone = {n for n, file in files.items() if file in verdict.doomed}
         assert not {n for n in gone if runs[n][2]}
         deleted |= gone
         noted = dict(memory.orphans)
-        noted |= {f"s3://{f.path}": Noted(now, f.bytes, f.modified_at or now) for f in found.candidates}
-        for file in found.reprieved:
+        noted |= {f"s3://{f.path}": Noted(now, f.bytes, f.modified_at or now) for f in verdict.candidates}
+        for file in verdict.reprieved:
             noted.pop(f"s3://{file.path}")
         memory = replace(memory, orphans=noted, longest_run=longest)
     assert deleted == {n for n, (_, _, lives) in enumerate(runs) if not lives}

@@ -28,10 +28,10 @@ def idle(table: str) -> MaintenancePlan:
 def test_who_was_looked_after_longest_ago_comes_first() -> None:
     plans = [wants("a"), wants("b"), wants("c"), idle("d")]
     attended = {"a": NOW - HOUR, "b": NOW - 2 * DAY, "c": NOW - 3 * DAY}
-    found = allot(plans, BUDGET, attended)
-    assert [plan.table for plan in found.chosen] == ["c", "b"]
-    assert [plan.table for plan in found.postponed] == ["a"]
-    assert [plan.table for plan in found.idle] == ["d"]
+    allotment = allot(plans, BUDGET, attended)
+    assert [plan.table for plan in allotment.chosen] == ["c", "b"]
+    assert [plan.table for plan in allotment.postponed] == ["a"]
+    assert [plan.table for plan in allotment.idle] == ["d"]
     del attended["a"]
     assert [plan.table for plan in allot(plans, BUDGET, attended).chosen] == ["a", "c"], "who never was is first"
 
@@ -40,14 +40,16 @@ def test_who_waits_is_told_for_whom() -> None:
     [postponed] = allot([wants("a"), wants("b"), wants("c")], BUDGET, {"a": NOW}).postponed
     assert postponed.nothing
     assert postponed.actions[0].reasons == ("the budget of this look went to b, c",)
-    assert [(one.why, one.action.operation) for one in postponed.withheld] == [("budget", Operation.REWRITE)]
+    assert [(withheld.why, withheld.action.operation) for withheld in postponed.withheld] == [
+        ("budget", Operation.REWRITE)
+    ]
     assert postponed.withheld[0].action.reasons == ("the budget of this look went to b, c", "small files")
 
 
 def test_what_does_not_fit_leaves_room_for_what_does() -> None:
-    found = allot([wants("a", size=5000), wants("b", size=600), wants("c", size=500), wants("d")], BUDGET)
-    assert [plan.table for plan in found.chosen] == ["b", "d"]
-    assert [plan.table for plan in found.postponed] == ["a", "c"]
+    allotment = allot([wants("a", size=5000), wants("b", size=600), wants("c", size=500), wants("d")], BUDGET)
+    assert [plan.table for plan in allotment.chosen] == ["b", "d"]
+    assert [plan.table for plan in allotment.postponed] == ["a", "c"]
     assert "costs more than a whole look" in allot([wants("a", size=5000)], BUDGET).postponed[0].actions[0].reasons[0]
 
 
@@ -71,14 +73,14 @@ def test_equals_are_taken_by_name() -> None:
 def test_the_budget_is_never_exceeded_and_the_order_of_tables_does_not_matter(
     plans: list[MaintenancePlan], order: Random
 ) -> None:
-    found = allot(plans, BUDGET)
-    spent = [action for plan in found.chosen for action in plan.actions]
-    assert sum(one.bytes for one in spent) <= BUDGET.bytes
-    assert len(found.chosen) <= BUDGET.runs
-    assert sorted(plan.table for plan in found.plans) == sorted(plan.table for plan in plans)
+    allotment = allot(plans, BUDGET)
+    spent = [action for plan in allotment.chosen for action in plan.actions]
+    assert sum(action.bytes for action in spent) <= BUDGET.bytes
+    assert len(allotment.chosen) <= BUDGET.runs
+    assert sorted(plan.table for plan in allotment.plans) == sorted(plan.table for plan in plans)
     mixed = list(plans)
     order.shuffle(mixed)
-    assert allot(mixed, BUDGET) == found
+    assert allot(mixed, BUDGET) == allotment
 
 
 def test_the_budget_is_that_of_the_settings() -> None:

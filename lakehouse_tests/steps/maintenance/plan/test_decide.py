@@ -48,9 +48,9 @@ SOUND = part(files=4, size=TARGET)
 @settings(deadline=None)
 @given(measured=states(), policy=st.sampled_from([Maintenance(), EVERYTHING]))
 def test_the_same_state_gives_the_same_plan(measured: MeasuredState, policy: Maintenance) -> None:
-    told = MeasuredState.from_json(measured.to_json())
-    mixed = replace(told, partitions=tuple(reversed(told.partitions)) if told.partitions else None)
-    assert decided(measured, policy) == decided(told, policy)
+    restored = MeasuredState.from_json(measured.to_json())
+    mixed = replace(restored, partitions=tuple(reversed(restored.partitions)) if restored.partitions else None)
+    assert decided(measured, policy) == decided(restored, policy)
     assert replace(decided(mixed, policy), state_digest="") == replace(decided(measured, policy), state_digest="")
 
 
@@ -61,8 +61,8 @@ def test_every_plan_keeps_the_rules(measured: MeasuredState, policy: Maintenance
     assert plan.actions
     for action in plan.actions:
         assert action.reasons, action
-    for one in plan.withheld:
-        assert one.action.reasons, one
+    for withheld in plan.withheld:
+        assert withheld.action.reasons, withheld
     done = [action.operation for action in plan.actions]
     assert sum(operation.rewrites for operation in done) <= 1
     assert not (any(operation.rewrites for operation in done) and Operation.EXPIRE in done)
@@ -85,21 +85,21 @@ def test_a_healthy_table_gets_nothing_because() -> None:
     plan = decided(state(SOUND, history=line(5)))
     assert operations(plan) == ["nothing"]
     assert plan.withheld == ()
-    told = " | ".join(plan.actions[0].reasons)
+    reasons = " | ".join(plan.actions[0].reasons)
     for reason in (
         "4 files in 1 partitions of 128.0 MiB",
         "3; 30 are worth",
         "0 of 5 snapshots",
         "since the last look",
     ):
-        assert reason in told
+        assert reason in reasons
 
 
 def test_small_files_are_rewritten_and_what_changed_longest_ago_is_first() -> None:
     newer, older = part("day=1", files=6, size=10 * MIB), part("day=2", files=60, size=MIB, last_change=NOW - DAY)
     plan = decided(state(newer, older, SOUND))
     [action] = [a for a in plan.actions if a.operation is Operation.REWRITE]
-    assert [one.name for one in action.partitions] == ["day=2", "day=1"]
+    assert [partition.name for partition in action.partitions] == ["day=2", "day=1"]
     assert action.bytes == 120 * MIB
     assert "60 of 60 files are below 96.0 MiB" in action.reasons[0]
 
@@ -142,13 +142,17 @@ def test_what_a_rewrite_has_written_is_not_due_again(files: int, size: int) -> N
 
 
 def test_one_delete_file_is_not_worth_reading_two_large_files_for() -> None:
-    one = replace(SOUND, delete_files=1, position_deletes=1, touched=2, touched_bytes=2 * TARGET)
-    plan = decided(state(one))
+    partition = replace(SOUND, delete_files=1, position_deletes=1, touched=2, touched_bytes=2 * TARGET)
+    plan = decided(state(partition))
     assert whys(plan) == {"rewrite": ["few"]}
     assert plan.withheld[0].action.reasons == ("day=1: of 3 files 2 would be left; half of them have to go",)
-    assert whys(decided(state(replace(one, touched=0, touched_bytes=0)))) == {"rewrite": ["few"]}, "deletes of nothing"
-    assert operations(decided(state(replace(one, delete_files=2)))) == ["rewrite"]
-    assert operations(decided(state(replace(one, position_deletes=1200)))) == ["rewrite"], "30% of its rows are deleted"
+    assert whys(decided(state(replace(partition, touched=0, touched_bytes=0)))) == {"rewrite": ["few"]}, (
+        "deletes of nothing"
+    )
+    assert operations(decided(state(replace(partition, delete_files=2)))) == ["rewrite"]
+    assert operations(decided(state(replace(partition, position_deletes=1200)))) == ["rewrite"], (
+        "30% of its rows are deleted"
+    )
 
 
 def test_a_partition_that_is_written_to_waits_until_it_is_quiet() -> None:
@@ -160,17 +164,19 @@ def test_a_partition_that_is_written_to_waits_until_it_is_quiet() -> None:
     assert "day=2: changed by a writer at 2013-06-01 11:55:00 UTC" in waiting.action.reasons[0]
     assert operations(decided(state(busy), Maintenance(rewrite=Rewrite(quiet_for=timedelta(0))))) == ["rewrite"]
     both = decided(state(busy, part("day=1")))
-    assert [one.name for one in both.actions[0].partitions] == ["day=1"]
+    assert [partition.name for partition in both.actions[0].partitions] == ["day=1"]
 
 
 def test_what_to_declare_where_a_partition_is_never_quiet() -> None:
     busy = part("all of it", last_change=NOW - timedelta(minutes=1), changes_per_hour=60.0)
-    assert "changes 60 times an hour and may never be: declare a shorter quiet_for" in told(busy)
-    assert "may never be" not in told(replace(busy, ends=NOW + DAY))
-    assert "may never be" not in told(replace(busy, changes_per_hour=2.0))
-    assert "may never be" not in told(busy, line(3, every=timedelta(minutes=5)))
-    assert "may never be" in told(busy, line(4, every=timedelta(minutes=5)))
-    assert "may never be" in told(busy, line(3, every=timedelta(minutes=5), oldest_parent=9)), "expired, not young"
+    assert "changes 60 times an hour and may never be: declare a shorter quiet_for" in waits_because(busy)
+    assert "may never be" not in waits_because(replace(busy, ends=NOW + DAY))
+    assert "may never be" not in waits_because(replace(busy, changes_per_hour=2.0))
+    assert "may never be" not in waits_because(busy, line(3, every=timedelta(minutes=5)))
+    assert "may never be" in waits_because(busy, line(4, every=timedelta(minutes=5)))
+    assert "may never be" in waits_because(busy, line(3, every=timedelta(minutes=5), oldest_parent=9)), (
+        "expired, not young"
+    )
     assert operations(decided(state(busy), Maintenance(rewrite=Rewrite(quiet_for=timedelta(0))))) == ["rewrite"]
 
 
@@ -181,10 +187,10 @@ def test_delete_files_do_not_pile_up_where_it_is_never_quiet() -> None:
     assert whys(decided(state(replace(busy, undersized=200)))) == {"rewrite": ["quiet"]}, "nothing is deleted"
 
 
-def told(one: PartitionState, history: tuple[SnapshotState, ...] = ()) -> str:
+def waits_because(partition: PartitionState, history: tuple[SnapshotState, ...] = ()) -> str:
     """Why its rewrite is withheld."""
-    found = decided(state(one, history=history)).withheld
-    [waiting] = [waiting for waiting in found if waiting.action.operation is Operation.REWRITE]
+    withheld = decided(state(partition, history=history)).withheld
+    [waiting] = [waiting for waiting in withheld if waiting.action.operation is Operation.REWRITE]
     return waiting.action.reasons[0]
 
 
@@ -212,30 +218,30 @@ def test_a_partition_that_is_too_large_for_one_run_is_begun() -> None:
 
 
 def test_of_a_partition_that_is_begun_small_files_come_first() -> None:
-    one = part(files=100, size=MIB, oversized=50, oversized_bytes=50 * 300 * MIB)
-    one = replace(one, files=150, bytes=one.bytes + one.oversized_bytes)
-    [action] = decided(state(one), Maintenance(rewrite=Rewrite(max_group_bytes=1024 * MIB))).actions
+    partition = part(files=100, size=MIB, oversized=50, oversized_bytes=50 * 300 * MIB)
+    partition = replace(partition, files=150, bytes=partition.bytes + partition.oversized_bytes)
+    [action] = decided(state(partition), Maintenance(rewrite=Rewrite(max_group_bytes=1024 * MIB))).actions
     assert action.max_bytes == 1024 * MIB
     assert action.bytes == 100 * MIB
 
 
 def test_another_format_is_all_or_nothing() -> None:
     """Spark can be told to write all files anew, or those of a wrong size, but not those of a format."""
-    one = part(files=20, size=100 * MIB, foreign=10, foreign_bytes=10 * 100 * MIB)
+    partition = part(files=20, size=100 * MIB, foreign=10, foreign_bytes=10 * 100 * MIB)
     rewrite = Rewrite(max_group_bytes=1024 * MIB, to_format="parquet")
-    plan = decided(state(one), Maintenance(rewrite=rewrite))
+    plan = decided(state(partition), Maintenance(rewrite=rewrite))
     assert whys(plan) == {"rewrite": ["budget"]}
     assert "all 2.0 GiB have to be written in the new format at once" in plan.withheld[0].action.reasons[0]
-    [action] = decided(state(one), Maintenance(rewrite=replace(rewrite, max_group_bytes=2000 * MIB))).actions
+    [action] = decided(state(partition), Maintenance(rewrite=replace(rewrite, max_group_bytes=2000 * MIB))).actions
     assert (action.bytes, action.max_bytes) == (2000 * MIB, None)
 
 
 def test_equality_deletes_are_refused_by_name_until_their_writer_is_gone() -> None:
-    one = replace(part(), equality_deletes=5, delete_files=1)
-    plan = decided(state(one))
+    partition = replace(part(), equality_deletes=5, delete_files=1)
+    plan = decided(state(partition))
     assert whys(plan) == {"rewrite": ["refused"]}
     assert "EqualityDeletes" in plan.withheld[0].action.reasons[0]
-    assert operations(decided(state(one), Maintenance(rewrite=Rewrite(equality_writer_gone=True)))) == ["rewrite"]
+    assert operations(decided(state(partition), Maintenance(rewrite=Rewrite(equality_writer_gone=True)))) == ["rewrite"]
 
 
 def test_many_manifests_are_regrouped_if_fewer_would_do() -> None:
@@ -267,8 +273,10 @@ def test_a_count_that_nobody_asked_for_never_cuts_below_the_age() -> None:
     """Guarded mechanism: what is younger than `max_snapshot_age` stays, however many there are."""
     plan = decided(state(SOUND, history=line(700, every=HOUR / 10)))
     assert operations(plan) == ["nothing"]
-    (told,) = [reason for reason in plan.actions[0].reasons if reason.startswith("expire: 0 of 700 snapshots may go")]
-    assert told.endswith("all of 5 days stay, and each commit writes their list: max_snapshots would bound it")
+    (sentence,) = [
+        reason for reason in plan.actions[0].reasons if reason.startswith("expire: 0 of 700 snapshots may go")
+    ]
+    assert sentence.endswith("all of 5 days stay, and each commit writes their list: max_snapshots would bound it")
 
 
 def test_snapshots_go_by_count_and_by_age() -> None:
@@ -378,9 +386,9 @@ def test_closed_partitions_are_deduplicated_once() -> None:
     changing = replace(part("day=2", files=1, size=TARGET), last_change=NOW - HOUR)
     not_over = replace(part("day=3", files=1, size=TARGET), last_change=NOW - 3 * DAY, ends=NOW - HOUR)
     plan = decided(state(closed, changing, not_over), policy)
-    assert [one.name for one in plan.actions[0].partitions] == ["day=1"]
+    assert [partition.name for partition in plan.actions[0].partitions] == ["day=1"]
     assert whys(plan) == {"deduplicate": ["quiet"]}
-    assert [one.name for one in plan.withheld[0].action.partitions] == ["day=2", "day=3"]
+    assert [partition.name for partition in plan.withheld[0].action.partitions] == ["day=2", "day=3"]
     done = Remembered(orphans_looked_at=NOW, deduplicated={closed.partition.key: NOW - DAY})
     assert operations(decided(state(closed, remembered=done), policy)) == ["nothing"]
     changed = replace(closed, last_change=NOW - DAY - HOUR)

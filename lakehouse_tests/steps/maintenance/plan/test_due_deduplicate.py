@@ -9,5 +9,5 @@ from lakehouse_tests.steps.maintenance.states import DAY
 
 def test_a_partition_that_never_ends_is_never_closed() -> None:
     for ends in (NEVER, NEVER - DAY / 2):
-        one = PartitionState(partition=Partition(key="k", name="part=9999-12-31"), ends=ends)
-        assert closes_at(one, Deduplicate(order_by=("n",))) == NEVER
+        partition = PartitionState(partition=Partition(key="k", name="part=9999-12-31"), ends=ends)
+        assert closes_at(partition, Deduplicate(order_by=("n",))) == NEVER

@@ -41,5 +41,5 @@ def test_files_are_kept_open_or_not_by_advice_only_where_appends_are_large_and_i
     cadence = Cadence(append_bytes=size, append_files=1, append_partitions=partitions)
     properties = {"write.distribution-mode": "none", "write.spark.fanout.enabled": slower}
     measured = state(SOUND, cadence=cadence, traits=Traits(partitioned=True, properties=properties))
-    found = advise_layout(measured, Maintenance(rewrite=Rewrite(target_file_size=MIB * 8)), 2)
-    assert ("write.spark.fanout.enabled" in [one.setting for one in found]) is advised
+    recommendations = advise_layout(measured, Maintenance(rewrite=Rewrite(target_file_size=MIB * 8)), 2)
+    assert ("write.spark.fanout.enabled" in [recommendation.setting for recommendation in recommendations]) is advised

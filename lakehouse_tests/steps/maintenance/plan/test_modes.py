@@ -25,9 +25,9 @@ SOUND = part(files=4, size=TARGET)
     ],
 )
 def test_a_mode_is_recommended_and_explained(facts: ModeFacts, mode: str, because: str) -> None:
-    found = recommend(facts)
-    assert found.mode == mode
-    assert because in found.because
+    recommendation = recommend(facts)
+    assert recommendation.mode == mode
+    assert because in recommendation.because
 
 
 def test_a_mirror_chooses_for_itself() -> None:
@@ -35,6 +35,6 @@ def test_a_mirror_chooses_for_itself() -> None:
     [advice] = advise_mode(state(SOUND, cadence=merges))
     assert (advice.setting, advice.value) == ("write.merge.mode", "merge-on-read")
     assert advise_mode(state(SOUND, cadence=merges, traits=Traits(writer="mirror"))) == ()
-    told = Traits(properties={"write.merge.mode": "merge-on-read"})
-    assert advise_mode(state(SOUND, cadence=merges, traits=told)) == ()
+    traits = Traits(properties={"write.merge.mode": "merge-on-read"})
+    assert advise_mode(state(SOUND, cadence=merges, traits=traits)) == ()
     assert advise_mode(state(SOUND)) == ()

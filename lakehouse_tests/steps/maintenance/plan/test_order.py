@@ -14,11 +14,11 @@ REWRITE, MANIFESTS, EXPIRE, ORPHANS = (
 
 def done(*actions: Action, snapshots: int = 20) -> tuple[list[Operation], dict[Operation, str]]:
     """Operations of this run, and why the others wait."""
-    found: Ordered = ordered(actions, state(history=line(snapshots)), POLICY)
-    assert {withheld.why for withheld in found.waiting} <= {"after"}
+    order: Ordered = ordered(actions, state(history=line(snapshots)), POLICY)
+    assert {withheld.why for withheld in order.waiting} <= {"after"}
     return (
-        [action.operation for action in found.actions],
-        {withheld.action.operation: withheld.action.reasons[0] for withheld in found.waiting},
+        [action.operation for action in order.actions],
+        {withheld.action.operation: withheld.action.reasons[0] for withheld in order.waiting},
     )
 
 

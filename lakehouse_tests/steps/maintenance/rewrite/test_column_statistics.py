@@ -25,9 +25,9 @@ def run(events: Events, *columns: str) -> ActionOutcome:
 
 
 def counted(table: Table) -> dict[str, str]:
-    (found,) = table.metadata.statistics
+    (statistics_file,) = table.metadata.statistics
     names = {field.field_id: field.name for field in table.schema().fields}
-    return {names[blob.fields[0]]: (blob.properties or {})["ndv"] for blob in found.blob_metadata}
+    return {names[blob.fields[0]]: (blob.properties or {})["ndv"] for blob in statistics_file.blob_metadata}
 
 
 def test_distinct_values_are_counted_and_the_table_stays_loadable(lake: Lake, spark_on: SparkOn) -> None:
@@ -49,4 +49,7 @@ def test_distinct_values_are_counted_and_the_table_stays_loadable(lake: Lake, sp
         events.append(spark, range(20, 24))
     assert events.rows()[-1][0] == 23
     assert run(events, "id").result == "done"
-    assert {one.snapshot_id for one in events.table.metadata.statistics} == {head, head_of(events.table)}
+    assert {statistics_file.snapshot_id for statistics_file in events.table.metadata.statistics} == {
+        head,
+        head_of(events.table),
+    }

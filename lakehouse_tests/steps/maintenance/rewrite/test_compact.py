@@ -67,12 +67,12 @@ def test_binpack_of_one_partition(lake: Lake, spark_on: SparkOn) -> None:
     assert outcome.after
     assert outcome.after.files == 4
     assert (outcome.effect.rows, outcome.effect.proof_engine) == (6, "polars")
-    found = last_seal(events.table)
-    assert found
+    sealed = last_seal(events.table)
+    assert sealed
     assert step
-    assert found.seal.kind == "maintenance"
-    assert found.snapshot_id == outcome.snapshot_id
-    assert found.seal.runtime_date == step.seal.runtime_date
+    assert sealed.seal.kind == "maintenance"
+    assert sealed.snapshot_id == outcome.snapshot_id
+    assert sealed.seal.runtime_date == step.seal.runtime_date
     assert events.compact(FIRST).result == "nothing"
     assert refs(events) == {"main"}
 
@@ -96,10 +96,8 @@ def test_in_an_order(sql_lake: Lake, spark_on: SparkOn, strategy: str) -> None:
     if not zorder:
         for entry in events.entries():
             day = entry.data_file.partition[0]
-            found = events.table.scan(
-                row_filter=f"day == '{'2013-01-01' if day == 15706 else '2013-01-02'}'"
-            ).to_arrow()
-            assert found["id"].to_pylist() == sorted(found["id"].to_pylist(), reverse=True)
+            rows = events.table.scan(row_filter=f"day == '{'2013-01-01' if day == 15706 else '2013-01-02'}'").to_arrow()
+            assert rows["id"].to_pylist() == sorted(rows["id"].to_pylist(), reverse=True)
 
 
 def test_a_partition_that_is_too_large_is_rewritten_in_parts(sql_lake: Lake, spark_on: SparkOn) -> None:
@@ -137,8 +135,8 @@ def due(events: Events) -> Action | None:
     now = datetime.now(UTC)
     declarations = Declarations(tables={NAME: events.declared}, streams={}, files={})
     state = measure(events.table, events.declared, declarations, now=now, depth=Depth.PARTITIONS)
-    found = decide(state, events.declared.maintenance, Budget())
-    return next((action for action in found.actions if action.operation is Operation.REWRITE), None)
+    plan = decide(state, events.declared.maintenance, Budget())
+    return next((action for action in plan.actions if action.operation is Operation.REWRITE), None)
 
 
 def written_as(events: Events, format_: str) -> None:
@@ -236,8 +234,8 @@ def test_a_rewrite_that_loses_rows(sql_lake: Lake, spark_on: SparkOn, monkeypatc
     real = Replacement.between.__func__
 
     def forgets(cls: Any, *args: Any) -> Replacement:
-        found = real(cls, *args)
-        return dataclasses.replace(found, into=found.into[1:])
+        rewritten = real(cls, *args)
+        return dataclasses.replace(rewritten, into=rewritten.into[1:])
 
     monkeypatch.setattr(Replacement, "between", classmethod(forgets))
     outcome = events.compact()
@@ -251,7 +249,7 @@ def test_a_rewrite_that_loses_rows(sql_lake: Lake, spark_on: SparkOn, monkeypatc
 def test_row_ids_of_version_3(sql_lake: Lake, spark_on: SparkOn, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids and when a row was last changed stay, with delete vectors; and nothing is put on another base."""
     events = Events.create(sql_lake, spark_on)
-    told = f"SELECT id, name, _row_id, _last_updated_sequence_number FROM lake.{NAME} ORDER BY id"
+    query = f"SELECT id, name, _row_id, _last_updated_sequence_number FROM lake.{NAME} ORDER BY id"
     with spark_on(sql_lake.settings) as spark:
         spark.sql(
             f"ALTER TABLE lake.{NAME} SET TBLPROPERTIES ('format-version'='3', 'write.delete.mode'='merge-on-read')"
@@ -259,23 +257,23 @@ def test_row_ids_of_version_3(sql_lake: Lake, spark_on: SparkOn, monkeypatch: py
         for numbers in (range(4), range(4, 8)):
             write3(events, spark, numbers)
         write3(events, spark, (), delete="id IN (0, 5)")
-        before = spark.sql(told).collect()
+        before = spark.sql(query).collect()
         assert len(before) == 6
         outcome = events.compact()
         assert outcome.result == "done", outcome.message
         assert outcome.effect.proof_engine == "spark"
-        assert spark.sql(told).collect() == before
+        assert spark.sql(query).collect() == before
         assert set(files(events).values()) == {1}
         assert refs(events) == {"main"}
-        found = last_seal(events.table)
-        assert found
-        assert found.seal.kind == "maintenance"
+        sealed = last_seal(events.table)
+        assert sealed
+        assert sealed.seal.kind == "maintenance"
 
         write3(events, spark, range(8, 12))
         while_it_is_written(monkeypatch, lambda: write3(events, spark, range(12, 16)))
         assert events.compact().result == "overtaken"
         assert refs(events) == {"main"}
-        assert [row[0] for row in spark.sql(told).collect()] == sorted({*range(16)} - {0, 5})
+        assert [row[0] for row in spark.sql(query).collect()] == sorted({*range(16)} - {0, 5})
 
 
 def write3(events: Events, spark: SparkSession, numbers: Iterable[int], *, delete: str = "") -> None:
@@ -318,17 +316,17 @@ def test_every_partition_has_a_name_for_spark(sql_lake: Lake, spark_on: SparkOn,
     with spark_on(sql_lake.settings) as spark:
         events.append(spark, range(8), range(8))
         table = events.table
-        held: Counter[Any] = Counter()
+        counts: Counter[Any] = Counter()
         for entry in events.entries():
-            held[partition_of(entry.data_file)] += entry.data_file.record_count
-        for place, count in held.items():
+            counts[partition_of(entry.data_file)] += entry.data_file.record_count
+        for place, count in counts.items():
             condition = where(table, [place])
-            (found,) = spark.sql(f"SELECT count(*) FROM lake.{NAME} WHERE {condition}").collect()
-            assert found[0] == count, condition
+            (row,) = spark.sql(f"SELECT count(*) FROM lake.{NAME} WHERE {condition}").collect()
+            assert row[0] == count, condition
         before = events.rows()
-        one = sorted(events.partitions().values(), key=lambda p: p.key)[0]
-        outcome = events.compact(one.name)
+        partition = sorted(events.partitions().values(), key=lambda p: p.key)[0]
+        outcome = events.compact(partition.name)
         assert outcome.result == "done", outcome.message
         changed = Counter(partition_of(e.data_file) for e in events.entries())
-        assert sorted(changed.values()) == [1] + [2] * (len(held) - 1)
+        assert sorted(changed.values()) == [1] + [2] * (len(counts) - 1)
     assert events.rows() == before

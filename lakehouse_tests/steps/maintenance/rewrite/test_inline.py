@@ -66,7 +66,7 @@ def test_every_third_commit(sql_lake: Lake, spark_on: SparkOn) -> None:
         events.append(spark, [24])
         done = after(events, warned)
         assert done is not None
-        assert [one.name for one in done.action.partitions] == ["day=2013-01-01"]
+        assert [partition.name for partition in done.action.partitions] == ["day=2013-01-01"]
         assert per_day(events) == {15706: 1, 15707: 1}
 
 

@@ -55,7 +55,7 @@ def listed(lake: Lake, name: str) -> list[list[ManifestEntry]]:
     return [list(live_entries(table.io, manifest)) for manifest in snapshot.manifests(table.io)]
 
 
-def told(entry: ManifestEntry) -> tuple[Any, ...]:
+def entry_fields(entry: ManifestEntry) -> tuple[Any, ...]:
     numbers = (entry.snapshot_id, entry.sequence_number, entry.file_sequence_number)
     file = entry.data_file
     return (
@@ -85,7 +85,7 @@ def test_fewer_manifests_of_few_partitions(sql_lake: Lake, target_size: int) -> 
     assert outcome.after
     groups = listed(sql_lake, name)
     assert outcome.after.files == len(groups) < 12
-    assert {told(e) for group in groups for e in group} == {told(e) for e in before.values()}
+    assert {entry_fields(e) for group in groups for e in group} == {entry_fields(e) for e in before.values()}
     assert sql_lake.rows(name) == rows
     if target_size < 8 * 1024**2:
         # In the order of partitions: each but the last reaches into the next one at most.

@@ -73,10 +73,10 @@ def test_at_most_so_many_bytes(sql_lake: Lake) -> None:
     work = rewriting(sql_lake)
     assert work.policy.rewrite
     files = {(0, (1,)): [file_as("PARQUET")] * 30}
-    (told,) = calls(work, replace(WHOLE, max_bytes=1000), work.policy.rewrite, files)
-    assert "'max-files-to-rewrite', '10'" in told
-    (told,) = calls(work, WHOLE, work.policy.rewrite, files)
-    assert "max-files-to-rewrite" not in told
+    (call,) = calls(work, replace(WHOLE, max_bytes=1000), work.policy.rewrite, files)
+    assert "'max-files-to-rewrite', '10'" in call
+    (call,) = calls(work, WHOLE, work.policy.rewrite, files)
+    assert "max-files-to-rewrite" not in call
 
 
 def test_the_files_of_the_partitions_that_are_named(sql_lake: Lake) -> None:

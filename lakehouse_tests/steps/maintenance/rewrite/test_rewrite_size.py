@@ -13,10 +13,10 @@ REWRITE = Rewrite(target_file_size=1024, min_file_size_ratio=0.5, max_file_size_
 
 def taken(sizes: list[int], options: dict[str, str]) -> list[int]:
     """What the procedure may take at worst: of the files that it looks at, so many of the largest."""
-    told = {**options_of(REWRITE), **options}
-    small, large = int(told["min-file-size-bytes"]), int(told["max-file-size-bytes"])
+    all_options = {**options_of(REWRITE), **options}
+    small, large = int(all_options["min-file-size-bytes"]), int(all_options["max-file-size-bytes"])
     looked_at = [size for size in sizes if size < small or size > large]
-    return sorted(looked_at, reverse=True)[: int(told["max-files-to-rewrite"])]
+    return sorted(looked_at, reverse=True)[: int(all_options["max-files-to-rewrite"])]
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_what_fits_into_a_run_comes_first(sizes: list[int], expected: list[int])
 @given(sizes=st.lists(st.integers(1, 5000), min_size=1, max_size=60), most=st.integers(1024, 20_000))
 def test_no_more_is_taken_than_fits(sizes: list[int], most: int) -> None:
     """And always something: two small files, or one that is too large by itself."""
-    found = taken(sizes, portion(sizes, REWRITE, most))
+    chosen = taken(sizes, portion(sizes, REWRITE, most))
     wrong = [size for size in sizes if size < 512 or size > 2048]
     small = [size for size in wrong if size < 512]
-    assert sum(found) <= most or len(found) == 1
-    assert len(found) >= min(len(wrong), 2 if len(small) > 1 else 1)
+    assert sum(chosen) <= most or len(chosen) == 1
+    assert len(chosen) >= min(len(wrong), 2 if len(small) > 1 else 1)

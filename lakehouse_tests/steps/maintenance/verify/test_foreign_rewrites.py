@@ -41,10 +41,10 @@ ENOUGH = 1024**3
 @pytest.fixture
 def name(sql_lake: Lake) -> str:
     """A table of two files: 1, 2 and 3."""
-    found = sql_lake.create("a")
+    created = sql_lake.create("a")
     sql_lake.write("first", a=[1, 2])
     sql_lake.write("second", a=[3])
-    return found
+    return created
 
 
 def rewrite(lake: Lake, name: str, rows: Sequence[int], folder: Path) -> int:
@@ -69,37 +69,42 @@ def audit(lake: Lake, name: str, *, in_process: int = ENOUGH) -> RewritesProof:
 
 def test_the_same_rows_in_other_files_are_proven(sql_lake: Lake, name: str, tmp_path: Path) -> None:
     assert audit(sql_lake, name) == RewritesProof(name)
-    at = rewrite(sql_lake, name, [3, 2, 1], tmp_path)
-    assert audit(sql_lake, name) == RewritesProof(name, proven=(at,))
+    snapshot_id = rewrite(sql_lake, name, [3, 2, 1], tmp_path)
+    assert audit(sql_lake, name) == RewritesProof(name, proven=(snapshot_id,))
 
 
 @pytest.mark.parametrize("rows", [[1, 2, 4], [1, 2], [1, 2, 3, 3]])
 def test_a_value_that_was_changed_is_named_also_below_newer_seals(
     sql_lake: Lake, name: str, rows: list[int], tmp_path: Path
 ) -> None:
-    at = rewrite(sql_lake, name, rows, tmp_path)
+    snapshot_id = rewrite(sql_lake, name, rows, tmp_path)
     sql_lake.write("third", a=[5])
     proof = audit(sql_lake, name)
     assert (proof.holds, proof.proven, proof.unproven) == (False, (), ())
     (finding,) = proof.findings
     assert (finding.kind, finding.table) == ("rewrite_changed_rows", name)
-    assert finding.message.startswith(f"{name}: snapshot {at}, a rewrite from outside the protocol, does not hold")
+    assert finding.message.startswith(
+        f"{name}: snapshot {snapshot_id}, a rewrite from outside the protocol, does not hold"
+    )
 
 
 def test_what_nobody_can_compare_is_named_with_the_reason(sql_lake: Lake, name: str, tmp_path: Path) -> None:
-    at = rewrite(sql_lake, name, [1, 2, 3], tmp_path)
-    (told,) = audit(sql_lake, name, in_process=10).unproven
-    assert f"{name}: snapshot {at}, a rewrite from outside the protocol, is not proven to hold the same rows" in told
-    assert "bytes would have to be read" in told
+    snapshot_id = rewrite(sql_lake, name, [1, 2, 3], tmp_path)
+    (message,) = audit(sql_lake, name, in_process=10).unproven
+    assert (
+        f"{name}: snapshot {snapshot_id}, a rewrite from outside the protocol, is not proven to hold the same rows"
+        in message
+    )
+    assert "bytes would have to be read" in message
 
     def forget(document: Document) -> None:
-        gone = [one["snapshot-id"] for one in ancestry(document)[1:]]
+        gone = [entry["snapshot-id"] for entry in ancestry(document)[1:]]
         for key in ("snapshots", "snapshot-log"):
-            document[key] = [one for one in document[key] if one["snapshot-id"] not in gone]
+            document[key] = [entry for entry in document[key] if entry["snapshot-id"] not in gone]
 
     edit_document(tmp_path / "catalog.db", name, forget)
-    (told,) = audit(sql_lake, name).unproven
-    assert "the entry of that one has expired" in told
+    (message,) = audit(sql_lake, name).unproven
+    assert "the entry of that one has expired" in message
 
 
 def test_deletes_by_value_are_a_reason_and_a_lost_file_is_a_finding(sql_lake: Lake, name: str, tmp_path: Path) -> None:
@@ -140,9 +145,11 @@ def relist(
     assert snapshot is not None
     manifests = snapshot.manifests(table.io)
     data = [manifest for manifest in manifests if manifest.content == ManifestContent.DATA]
-    number, at = (snapshot.sequence_number or 0) + 1, snapshot.snapshot_id + 1
-    place = f"{table.location()}/metadata/{at}"
-    with EntryWriter(table.spec(), table.schema(), table.io.new_output(f"{place}-m0.avro"), at, "null") as writer:
+    number, snapshot_id = (snapshot.sequence_number or 0) + 1, snapshot.snapshot_id + 1
+    place = f"{table.location()}/metadata/{snapshot_id}"
+    with EntryWriter(
+        table.spec(), table.schema(), table.io.new_output(f"{place}-m0.avro"), snapshot_id, "null"
+    ) as writer:
         for manifest in data:
             for entry in list(live_entries(table.io, manifest)) * times:
                 alter(entry.data_file)
@@ -155,26 +162,26 @@ def relist(
                 )
                 writer.existing(kept)
     output = table.io.new_output(f"{place}.avro")
-    with write_manifest_list(2, output, at, snapshot.snapshot_id, number, "null") as written:
+    with write_manifest_list(2, output, snapshot_id, snapshot.snapshot_id, number, "null") as written:
         deletes = [manifest for manifest in manifests if manifest.content == ManifestContent.DELETES]
         written.add_manifests([writer.to_manifest_file(), *deletes])
 
     def commit(document: Document) -> None:
         last = ancestry(document)[0]
-        told = {"snapshot-id": at, "parent-snapshot-id": last["snapshot-id"], "sequence-number": number}
+        ids = {"snapshot-id": snapshot_id, "parent-snapshot-id": last["snapshot-id"], "sequence-number": number}
         listed = {"manifest-list": f"{place}.avro", "summary": {"operation": "replace"}}
-        document["snapshots"].append({**last, **told, **listed})
-        document["refs"]["main"]["snapshot-id"] = document["current-snapshot-id"] = at
+        document["snapshots"].append({**last, **ids, **listed})
+        document["refs"]["main"]["snapshot-id"] = document["current-snapshot-id"] = snapshot_id
         document["last-sequence-number"] = number
-        document["snapshot-log"].append({"snapshot-id": at, "timestamp-ms": last["timestamp-ms"]})
+        document["snapshot-log"].append({"snapshot-id": snapshot_id, "timestamp-ms": last["timestamp-ms"]})
 
     edit_document(folder / "catalog.db", name, commit)
-    return at
+    return snapshot_id
 
 
 def test_the_same_files_in_other_manifests_are_proven(sql_lake: Lake, name: str, tmp_path: Path) -> None:
-    at = relist(sql_lake, name, tmp_path)
-    assert audit(sql_lake, name) == RewritesProof(name, proven=(at,))
+    snapshot_id = relist(sql_lake, name, tmp_path)
+    assert audit(sql_lake, name) == RewritesProof(name, proven=(snapshot_id,))
     assert sql_lake.rows(name) == [1, 2, 3]
 
 
@@ -200,9 +207,9 @@ def test_a_file_that_is_listed_with_another_claim_is_named(
     sql_lake: Lake, name: str, claim: str, tmp_path: Path
 ) -> None:
     """Readers leave out its rows, or count others, and no file has changed."""
-    at = relist(sql_lake, name, tmp_path, alter=OTHER_CLAIMS[claim])
+    snapshot_id = relist(sql_lake, name, tmp_path, alter=OTHER_CLAIMS[claim])
     (finding,) = audit(sql_lake, name).findings
-    assert (finding.kind, f"snapshot {at}" in finding.message) == ("rewrite_changed_rows", True)
+    assert (finding.kind, f"snapshot {snapshot_id}" in finding.message) == ("rewrite_changed_rows", True)
     assert f"is listed with another {claim}" in finding.message
 
 

@@ -42,11 +42,11 @@ def filled(lake: Lake) -> str:
 
 def into(table: Table, rows: list[dict[str, Any]]) -> tuple[ManifestEntry, ...]:
     schema = pa.schema([("n", pa.int64()), ("s", pa.string()), ("day", pa.int32())])
-    found: list[ManifestEntry] = []
+    entries: list[ManifestEntry] = []
     for file in _dataframe_to_data_files(table.metadata, pa.Table.from_pylist(rows, schema), table.io):
         file.spec_id = table.metadata.default_spec_id
-        found.append(ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, sequence_number=1, data_file=file))
-    return tuple(found)
+        entries.append(ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, sequence_number=1, data_file=file))
+    return tuple(entries)
 
 
 def rewritten(table: Table, change: Change) -> Replacement:

@@ -8,7 +8,7 @@ from lakehouse.cli.commands.environment.polaris.chosen_server import Name, serve
 from lakehouse.cli.context import AsJson, context_of, print_json
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
 
-_FOUND = {"well": "green", "wrong": "bold red", "not asked": "dim"}
+_COLORS = {"well": "green", "wrong": "bold red", "not asked": "dim"}
 
 
 def check(ctx: typer.Context, name: Name = "", *, as_json: AsJson = False) -> None:
@@ -25,7 +25,7 @@ def check(ctx: typer.Context, name: Name = "", *, as_json: AsJson = False) -> No
     else:
         for finding in findings:
             remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
-            context.tell(f"{finding.state:9} {finding.check}: {finding.message}{remedy}", _FOUND[finding.state])
+            context.tell(f"{finding.state:9} {finding.check}: {finding.message}{remedy}", _COLORS[finding.state])
     if wrong:
         raise typer.Exit(PROMISE_BROKEN)
 

@@ -50,12 +50,12 @@ def apply(
         return
     kept = file_for(differences, secrets)
 
-    def told(change: object) -> None:
+    def report(change: object) -> None:
         done.append(str(change))
         if not as_json:
             context.tell(str(change))
 
-    apply_polaris(PolarisApi(server), differences, kept, told)
+    apply_polaris(PolarisApi(server), differences, kept, report)
     if as_json:
         print_json(_as_data(differences, done=len(done)))
     elif not done:

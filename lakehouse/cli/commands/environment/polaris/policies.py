@@ -29,30 +29,32 @@ def policies(
     from lakehouse.polaris.policies import applicable_policies, compare_policies
 
     context = context_of(ctx)
-    at = server_of(context, server)
+    polaris_server = server_of(context, server)
     declarations = all_declarations(context)
     declared = declarations.tables
     require_declared(declarations, "table", tables or (), declared)
-    api = PolarisApi(at)
-    found = [
-        (name, said)
+    api = PolarisApi(polaris_server)
+    settings = [
+        (name, setting)
         for name in tables or sorted(declared)
-        for said in compare_policies(declared[name], applicable_policies(api, context.settings.catalog.warehouse, name))
+        for setting in compare_policies(
+            declared[name], applicable_policies(api, context.settings.catalog.warehouse, name)
+        )
     ]
     if as_json:
-        print_json([{"table": name, **asdict(said), "agrees": said.agrees} for name, said in found])
+        print_json([{"table": name, **asdict(setting), "agrees": setting.agrees} for name, setting in settings])
     else:
-        _show_policies(context, found)
+        _show_policies(context, settings)
     if context.incomplete:
         raise typer.Exit(COULD_NOT_RUN)
-    if not all(said.agrees for _, said in found):
+    if not all(setting.agrees for _, setting in settings):
         raise typer.Exit(PROMISE_BROKEN)
 
 
-def _show_policies(context: Context, found: "list[tuple[str, PolicySetting]]") -> None:
-    if not found:
+def _show_policies(context: Context, settings: "list[tuple[str, PolicySetting]]") -> None:
+    if not settings:
         context.tell("No policy applies to a declared table.")
-    for name, said in found:
-        declared = f"{said.setting} = {said.declared}" if said.setting else "no declaration has a word for it"
-        text = f"{name}: {said.policy}: {said.key} = {said.says}; {declared}"
-        context.tell(text, "green" if said.agrees else "yellow")
+    for name, setting in settings:
+        declared = f"{setting.setting} = {setting.declared}" if setting.setting else "no declaration has a word for it"
+        text = f"{name}: {setting.policy}: {setting.key} = {setting.says}; {declared}"
+        context.tell(text, "green" if setting.agrees else "yellow")

@@ -25,9 +25,9 @@ def rotate(
     from lakehouse.polaris.rotation import require_declared, reset_credentials, rotate_credentials
 
     context = context_of(ctx)
-    at = server_of(context, server)
+    polaris_server = server_of(context, server)
     for principal in principals:
-        require_declared(at, principal)
+        require_declared(polaris_server, principal)
     if not yes:
         for principal in principals:
             ends = "ends at once" if reset else "goes on until the next rotation"
@@ -37,7 +37,7 @@ def rotate(
     kept = CredentialsFile(secrets, principals)
     for principal in principals:
         if reset:
-            reset_credentials(PolarisApi(at), at, principal, kept)
+            reset_credentials(PolarisApi(polaris_server), polaris_server, principal, kept)
         else:
-            rotate_credentials(at, principal, kept)
+            rotate_credentials(polaris_server, principal, kept)
         context.tell(f"{principal}: the new credential is in {kept.path}.")

@@ -27,8 +27,8 @@ def test_from_nothing_to_as_declared(polaris: Polaris, played: PlayedPolaris, tm
     assert (again.exit_code, again.stdout) == (0, "The server is as declared.\n")
     once_more = polaris("apply", "--yes")
     assert (once_more.exit_code, once_more.stdout) == (0, "The server is as declared.\n")
-    told = "".join(result.output for result in (planned, shown, refused, applied, again, once_more))
-    assert not [secret for secret in secrets_of(played) if secret in told]
+    output = "".join(result.output for result in (planned, shown, refused, applied, again, once_more))
+    assert not [secret for secret in secrets_of(played) if secret in output]
     assert [secret for secret in secrets_of(played) if secret in (tmp_path / "secrets").read_text()]
 
 

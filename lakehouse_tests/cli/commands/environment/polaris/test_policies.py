@@ -38,17 +38,17 @@ def test_policies_beside_declarations(declared: None, polaris: Polaris, played: 
     polaris("apply", "--yes", "--secrets", str(tmp_path / "secrets"))
     assert polaris("policies").stdout == "No policy applies to a declared table.\n"
     played.tables.add(("lake_aws", "raw", "flights"))
-    said = {"policy-type": "system.snapshot-expiry", "name": "two-days", "inherited": False, "namespace": ["raw"]}
-    played.policies["lake_aws", "raw", "flights"] = [{**said, "content": '{"enable": true}'}]
+    fields = {"policy-type": "system.snapshot-expiry", "name": "two-days", "inherited": False, "namespace": ["raw"]}
+    played.policies["lake_aws", "raw", "flights"] = [{**fields, "content": '{"enable": true}'}]
     assert polaris("policies", "raw.flights").stdout == (
         "raw.flights: two-days: enable = yes; Maintenance.expire = yes\n"
     )
     content = '{"enable": true, "config": {"max_snapshot_age_days": 2, "max_ref_age_days": 3}}'
-    played.policies["lake_aws", "raw", "flights"] = [{**said, "content": content}]
+    played.policies["lake_aws", "raw", "flights"] = [{**fields, "content": content}]
     differs = polaris("policies")
     assert differs.exit_code == 1
     assert differs.stdout.splitlines()[1:] == [
         "raw.flights: two-days: max_snapshot_age_days = 2 days; Expire.max_snapshot_age = 5 days",
         "raw.flights: two-days: max_ref_age_days = 3; no declaration has a word for it",
     ]
-    assert [one["agrees"] for one in json.loads(polaris("policies", "--json").stdout)] == [True, False, False]
+    assert [setting["agrees"] for setting in json.loads(polaris("policies", "--json").stdout)] == [True, False, False]
