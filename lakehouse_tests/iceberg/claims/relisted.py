@@ -51,17 +51,17 @@ def relisted(lake: Lake, name: str, folder: Path, alter: Alter) -> int:
     """The same manifests in another list, by a commit that calls itself a rewrite; returns its snapshot."""
     table = lake.load(name)
     snapshot = snapshot_of(table)
-    at, number = snapshot.snapshot_id + 1, (snapshot.sequence_number or 0) + 1
-    path = f"{table.location()}/metadata/{at}.avro"
+    snapshot_id, number = snapshot.snapshot_id + 1, (snapshot.sequence_number or 0) + 1
+    path = f"{table.location()}/metadata/{snapshot_id}.avro"
     write_list(table, path, alter)
 
     def commit(document: Document) -> None:
         last = ancestry(document)[0]
-        told = {"snapshot-id": at, "parent-snapshot-id": last["snapshot-id"], "sequence-number": number}
-        document["snapshots"].append({**last, **told, "manifest-list": path, "summary": {"operation": "replace"}})
-        document["refs"]["main"]["snapshot-id"] = document["current-snapshot-id"] = at
+        position = {"snapshot-id": snapshot_id, "parent-snapshot-id": last["snapshot-id"], "sequence-number": number}
+        document["snapshots"].append({**last, **position, "manifest-list": path, "summary": {"operation": "replace"}})
+        document["refs"]["main"]["snapshot-id"] = document["current-snapshot-id"] = snapshot_id
         document["last-sequence-number"] = number
-        document["snapshot-log"].append({"snapshot-id": at, "timestamp-ms": last["timestamp-ms"]})
+        document["snapshot-log"].append({"snapshot-id": snapshot_id, "timestamp-ms": last["timestamp-ms"]})
 
     edit_document(folder / "catalog.db", name, commit)
-    return at
+    return snapshot_id

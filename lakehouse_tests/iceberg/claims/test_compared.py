@@ -67,7 +67,7 @@ def test_a_claim_that_is_left_out_hides_nothing_and_one_that_is_new_is_to_be_pro
 
 
 def test_where_to_split_it_is_a_claim() -> None:
-    told, without = entry(split_offsets=[4, 90]), entry()
-    assert differing_claim(told, entry(split_offsets=[90])) == "other places to split it at"
-    assert differing_claim(told, entry(split_offsets=[4, 90])) == differing_claim(told, without) == ""
-    assert (adds_claims(told, without), adds_claims(without, told)) == (False, True)
+    claimed, without = entry(split_offsets=[4, 90]), entry()
+    assert differing_claim(claimed, entry(split_offsets=[90])) == "other places to split it at"
+    assert differing_claim(claimed, entry(split_offsets=[4, 90])) == differing_claim(claimed, without) == ""
+    assert (adds_claims(claimed, without), adds_claims(without, claimed)) == (False, True)

@@ -33,14 +33,14 @@ ENOUGH = 1024**3
 @pytest.fixture
 def name(sql_lake: Lake) -> str:
     """A table by `n`: 1, 2 and 3, the last of which is deleted by its place; and null."""
-    found = sql_lake.create("a")
-    with sql_lake.load(found).update_spec() as spec:
+    table_name = sql_lake.create("a")
+    with sql_lake.load(table_name).update_spec() as spec:
         spec.add_identity("n")
     sql_lake.write("first", a=[1, 2])
     sql_lake.write("second", a=[3])
-    files = [task.file for task in sql_lake.load(found).scan(row_filter="n = 3").plan_files()]
-    publish(sql_lake.catalog, [delete_rows(sql_lake, found, files)])
-    return found
+    files = [task.file for task in sql_lake.load(table_name).scan(row_filter="n = 3").plan_files()]
+    publish(sql_lake.catalog, [delete_rows(sql_lake, table_name, files)])
+    return table_name
 
 
 def summary(low: int | None, high: int | None, *, null: bool = False) -> list[PartitionFieldSummary]:
@@ -75,14 +75,14 @@ WRONG: dict[str, Alter] = {
 
 
 def test_the_same_manifests_in_another_list_are_proven(sql_lake: Lake, name: str, tmp_path: Path) -> None:
-    at = relisted(sql_lake, name, tmp_path, lambda manifests: manifests)
-    assert audit_rewrites(sql_lake.load(name), in_process=ENOUGH) == RewritesProof(name, proven=(at,))
+    rewritten = relisted(sql_lake, name, tmp_path, lambda manifests: manifests)
+    assert audit_rewrites(sql_lake.load(name), in_process=ENOUGH) == RewritesProof(name, proven=(rewritten,))
     looser = relisted(
         sql_lake, name, tmp_path, of_data(lambda m: set_line(m, "partitions", summary(-10, 10, null=True)))
     )
     left_out = relisted(sql_lake, name, tmp_path, of_data(lambda m: set_line(m, "partitions", None)))
     proof = audit_rewrites(sql_lake.load(name), in_process=ENOUGH)
-    assert proof == RewritesProof(name, proven=(left_out, looser, at))
+    assert proof == RewritesProof(name, proven=(left_out, looser, rewritten))
     assert damages(sql_lake.load(name), left_out, depth="ends") == []
 
 
@@ -94,17 +94,21 @@ def test_what_a_writer_claims_is_true(sql_lake: Lake, column: str) -> None:
     table.append(pa.Table.from_pylist(ROWS, schema=table.schema().as_arrow()))
     assert damages(table, head_of(table), depth="ends") == []
     (line,) = snapshot_of(table).manifests(table.io)
-    (told,) = line.partitions or ()
-    set_line(line, "partitions", [PartitionFieldSummary(True, told.contains_nan, told.upper_bound, told.upper_bound)])
+    (summaries,) = line.partitions or ()
+    set_line(
+        line,
+        "partitions",
+        [PartitionFieldSummary(True, summaries.contains_nan, summaries.upper_bound, summaries.upper_bound)],
+    )
     entries = list(live_entries(table.io, line))
     assert false_line(table, line, entries) == f"with a lower bound of {column} that leaves out a file"
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_rewrite_that_lists_a_manifest_otherwise(sql_lake: Lake, name: str, wrong: str, tmp_path: Path) -> None:
-    at = relisted(sql_lake, name, tmp_path, WRONG[wrong])
+    rewritten = relisted(sql_lake, name, tmp_path, WRONG[wrong])
     (finding,) = audit_rewrites(sql_lake.load(name), in_process=ENOUGH).findings
-    assert (finding.kind, f"snapshot {at}" in finding.message) == ("rewrite_changed_rows", True)
+    assert (finding.kind, f"snapshot {rewritten}" in finding.message) == ("rewrite_changed_rows", True)
     assert f"is listed with {wrong}" in finding.message.replace("listed 2 times", "listed with 2 times")
 
 
@@ -113,9 +117,9 @@ def test_a_list_that_was_written_anew_in_its_place(sql_lake: Lake, name: str, wr
     table = sql_lake.load(name)
     assert damages(table, head_of(table), depth="ends") == []
     write_list(table, snapshot_of(table).manifest_list, WRONG[wrong])
-    found = damages(sql_lake.load(name), head_of(table), depth="ends")
-    assert ("misdescribed_file", True) in {(damage.kind, damage.lost) for damage in found}
-    assert f"is listed with {wrong}" in found[0].message.replace("listed 2 times", "listed with 2 times")
+    damage_list = damages(sql_lake.load(name), head_of(table), depth="ends")
+    assert ("misdescribed_file", True) in {(damage.kind, damage.lost) for damage in damage_list}
+    assert f"is listed with {wrong}" in damage_list[0].message.replace("listed 2 times", "listed with 2 times")
 
 
 def test_rows_that_come_back_as_deletes_do_not_apply_to_their_manifest(
@@ -134,10 +138,10 @@ def misplaced(lake: Lake, name: str, folder: Path) -> None:
 
 SEEN_BY_SPARK: dict[str, tuple[Callable[[Lake, str, Path], object], list[int]]] = {
     "as it is": (lambda *_: None, [1, 2]),
-    "uncounted": (lambda *at: relisted(*at, WRONG["none of its files counted"]), []),
-    "bound": (lambda *at: relisted(*at, WRONG["a lower bound of n"]), []),
+    "uncounted": (lambda *given: relisted(*given, WRONG["none of its files counted"]), []),
+    "bound": (lambda *given: relisted(*given, WRONG["a lower bound of n"]), []),
     # PyIceberg reads it twice.
-    "twice": (lambda *at: relisted(*at, WRONG["2 times"]), [1, 2]),
+    "twice": (lambda *given: relisted(*given, WRONG["2 times"]), [1, 2]),
     "split": (misplaced, []),
 }
 
@@ -145,7 +149,7 @@ SEEN_BY_SPARK: dict[str, tuple[Callable[[Lake, str, Path], object], list[int]]] 
 @pytest.mark.slow
 @pytest.mark.spark
 def test_spark_finds_other_rows_by_such_claims(sql_lake: Lake, spark_on: SparkOn, tmp_path: Path) -> None:
-    found: dict[str, list[int]] = {}
+    rows_by_case: dict[str, list[int]] = {}
     with spark_on(sql_lake.settings) as spark:
         for case, (claim, _) in SEEN_BY_SPARK.items():
             name = sql_lake.create(case.replace(" ", "_"))
@@ -154,8 +158,8 @@ def test_spark_finds_other_rows_by_such_claims(sql_lake: Lake, spark_on: SparkOn
             sql_lake.write(case, **{name.partition(".")[2]: [1, 2]})
             claim(sql_lake, name, tmp_path)
             rows = spark.sql(f"SELECT n FROM lake.{name} WHERE n < 3 ORDER BY n").collect()
-            found[case] = [row.n for row in rows]
-    assert found == {case: seen for case, (_, seen) in SEEN_BY_SPARK.items()}
+            rows_by_case[case] = [row.n for row in rows]
+    assert rows_by_case == {case: seen for case, (_, seen) in SEEN_BY_SPARK.items()}
 
 
 @pytest.mark.slow
