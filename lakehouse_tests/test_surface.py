@@ -39,6 +39,7 @@ SURFACE = [
     "Maintenance",
     "Manifests",
     "Mirror",
+    "Mixed",
     "Orphans",
     "Protobuf",
     "Raw",

@@ -25,16 +25,10 @@ from lakehouse.declarations.policies.expectation import (
     SampleOf,
 )
 from lakehouse.declarations.policies.json_schema_format import JsonSchema
-from lakehouse.declarations.policies.maintenance import (
-    Deduplicate,
-    Expire,
-    Maintenance,
-    Manifests,
-    Orphans,
-    Statistics,
-)
+from lakehouse.declarations.policies.maintenance import Deduplicate, Expire, Maintenance, Manifests, Orphans, Statistics
+from lakehouse.declarations.policies.mixed_format import Encoded, Mixed, RecordFormat, names_schema
 from lakehouse.declarations.policies.protobuf_format import Protobuf
-from lakehouse.declarations.policies.record_format import Avro, Encoded, Raw, RecordFormat, names_schema
+from lakehouse.declarations.policies.record_format import Avro, Raw
 from lakehouse.declarations.policies.rewrite import Rewrite
 from lakehouse.declarations.policies.topics import TopicPattern, Topics
 from lakehouse.declarations.policies.trigger import Trigger
@@ -91,6 +85,7 @@ __all__ = [
     "Manifests",
     "Mirror",
     "MirrorTables",
+    "Mixed",
     "Orphans",
     "Partitions",
     "Protobuf",

@@ -9,7 +9,8 @@ from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import check_stream_name, check_topic_name, table_identifier
 from lakehouse.declarations.named_tables import ToNamed
 from lakehouse.declarations.policies.change_format import ChangeFormat
-from lakehouse.declarations.policies.record_format import Encoded, Raw, RecordFormat
+from lakehouse.declarations.policies.mixed_format import Encoded, RecordFormat
+from lakehouse.declarations.policies.record_format import Raw
 from lakehouse.declarations.policies.topics import TopicPattern, Topics
 from lakehouse.declarations.policies.trigger import Trigger
 from lakehouse.declarations.routes import ByField, ByHeader, BySource, ByTopic, Route, ToAll, ToTable, check_route
@@ -71,8 +72,8 @@ class Stream:
         topics: `Topics("a", "b")` or `TopicPattern("orders[.].+")` in the place of `topic`: all of them are read by
             one step, and their tables change in one publish.
         route: `ToTable`, `ToAll`, `ByField`, `ByHeader`, `ByTopic` or `ToNamed`; `BySource` for changes.
-        format: how records are encoded: `"json"`, `Avro(…)`, `JsonSchema(…)`, `Protobuf(…)` or `Raw()`; a stream of
-            changes is made from its changelogs, with their format.
+        format: how records are encoded: `"json"`, `Avro(…)`, `JsonSchema(…)`, `Protobuf(…)`, `Raw()`, or `Mixed(…)` of
+            them; a stream of changes is made from its changelogs, with their format.
         start: where it begins the first time.
         max_quarantine_share: a run with a larger share of unacceptable records, and with more of them than
             `max_quarantine_records`, fails before it publishes anything; with 0 it fails at the first one. Below 1 it
@@ -106,7 +107,7 @@ class Stream:
         if self.format != "json" and not isinstance(self.format, Encoded) and not self.changes:
             raise DeclarationError(
                 f"Stream {self.name}: unknown format '{self.format}'.",
-                remedy='write "json", Avro(…), JsonSchema(…), Protobuf(…) or Raw().',
+                remedy='write "json", Avro(…), JsonSchema(…), Protobuf(…), Raw() or Mixed(…).',
             )
         if not 0 <= self.max_quarantine_share <= 1:
             raise DeclarationError(

@@ -26,6 +26,7 @@ SECTIONS = {
         "JsonSchema",
         "Protobuf",
         "Raw",
+        "Mixed",
     ),
     "Changes": ("Changelog", "Mirror", "Debezium", "Dms", "Flat"),
     "Derived tables": ("Derived", "ByDay", "ByMonth", "ByValue"),

@@ -1,9 +1,9 @@
-"""How records that are no changes are encoded: JSON, with or without a schema, Avro, Protobuf, or left as they are."""
+"""How records are encoded that are left as they are, or are in Avro; and which part of a record a column holds."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import fastavro.schema
 import msgspec
@@ -12,8 +12,6 @@ from fastavro.schema import SchemaParseException, UnknownType
 from lakehouse.declarations.columns.column import Column
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.record_parts import HEADERS, KEY, VALUE
-from lakehouse.declarations.policies.json_schema_format import JsonSchema
-from lakehouse.declarations.policies.protobuf_format import Protobuf
 
 
 @dataclass(frozen=True)
@@ -68,15 +66,6 @@ class Avro:
                 remedy="correct the file.",
             ) from None
         return text
-
-
-Encoded = Raw | Avro | JsonSchema | Protobuf
-RecordFormat = Literal["json"] | Encoded
-
-
-def names_schema(form: object) -> bool:
-    """Whether each record names its schema, which a registry has."""
-    return isinstance(form, Avro | JsonSchema | Protobuf) and form.registry
 
 
 def record_part(form: object, column: Column) -> str:

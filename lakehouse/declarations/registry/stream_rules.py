@@ -3,7 +3,10 @@
 from pathlib import Path
 
 from lakehouse.declarations.columns.record_parts import check_record_part
-from lakehouse.declarations.policies.record_format import JsonSchema, Protobuf, Raw, record_part
+from lakehouse.declarations.policies.json_schema_format import JsonSchema
+from lakehouse.declarations.policies.mixed_format import Mixed
+from lakehouse.declarations.policies.protobuf_format import Protobuf
+from lakehouse.declarations.policies.record_format import Raw, record_part
 from lakehouse.declarations.registry.broken import Contradiction
 from lakehouse.declarations.registry.declarations import Declarations
 from lakehouse.declarations.routes import several_tables
@@ -55,7 +58,7 @@ def streamed(stream: Stream, file: Path, name: str, declarations: Declarations) 
 
 def _require_parts(stream: Stream, file: Path, table: Table) -> None:
     """Of a raw record there is nothing but its parts."""
-    if table.evolution is not None and isinstance(stream.format, JsonSchema | Protobuf):
+    if table.evolution is not None and isinstance(stream.format, JsonSchema | Protobuf | Mixed):
         raise Contradiction(
             f"{file}: {table.name} has an evolution, and stream {stream.name} reads its records as "
             f"{type(stream.format).__name__}.",

@@ -7,6 +7,7 @@ from lakehouse.formats.frames.schemas import (
     WriterSchema,
     WriterSchemas,
     framed_pieces,
+    names_no_schema,
 )
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "WriterSchema",
     "WriterSchemas",
     "framed_pieces",
+    "names_no_schema",
 ]

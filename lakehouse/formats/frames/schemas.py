@@ -18,6 +18,11 @@ _TOMBSTONE = RecordError("tombstone", "the record has no value")
 _NO_MAGIC = "the value does not begin with byte {}, which stands in front of a schema id"
 
 
+def names_no_schema(error: RecordError) -> bool:
+    """Whether a record was refused because nothing at all stands in front of it."""
+    return error.message.startswith(_NO_MAGIC.partition("{")[0])
+
+
 @dataclass(frozen=True)
 class WriterSchema:
     """A schema that records were written with.

@@ -12,6 +12,7 @@ from lakehouse.declarations import (
     ChangeFormat,
     JsonSchema,
     MirrorTables,
+    Mixed,
     Protobuf,
     Raw,
     RecordFormat,
@@ -129,6 +130,8 @@ def format_version(form: RecordFormat | ChangeFormat) -> object:
             return ("protobuf", form.sources, content, form.message, form.registry)
         case Raw():
             return "raw"
+        case Mixed():
+            return ("mixed", *(format_version(one) for one in form.formats))
         case _:
             return form
 

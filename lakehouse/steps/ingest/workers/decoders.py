@@ -14,6 +14,7 @@ from lakehouse.declarations import (
     Declarations,
     Encoded,
     JsonSchema,
+    Mixed,
     Protobuf,
     Raw,
     Stream,
@@ -29,15 +30,17 @@ from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.formats.decoded import Decoded
 from lakehouse.formats.evolution.decoder import EvolvingDecoder
 from lakehouse.formats.evolution.stopped import StoppedTable
-from lakehouse.formats.frames import RegistrySchemas, SingleSchema
+from lakehouse.formats.frames import RegistrySchemas, SchemaKind, SingleSchema
 from lakehouse.formats.json import JsonDecoder, RoutedDecoder
 from lakehouse.formats.json_schema import JsonSchemaDecoder, JsonSchemaValidator
+from lakehouse.formats.mixed import MixedDecoder, ReadsFormat
 from lakehouse.formats.protobuf import MessageTypes, ProtobufDecoder, compile_proto
 from lakehouse.formats.raw import RawDecoder
 from lakehouse.formats.record_columns import RecordColumns
 from lakehouse.formats.routed_records import RecordDecoder, RoutedRecords
 from lakehouse.steps.ingest.workers.choosing import Choice, RecordRouter
 from lakehouse.steps.ingest.workers.naming import NamedTables
+from lakehouse.steps.ingest.workers.registered import schema_kind
 
 FormatDecoder = JsonDecoder | RecordDecoder
 TableDecoder = FormatDecoder | EvolvingDecoder | StoppedTable
@@ -160,6 +163,8 @@ def _maker(form: Encoded, registered: RegistrySchemas | None) -> _MakeDecoder:
                 parse_writer_schema(form.text or "")
             writers = registered or RegistrySchemas() if form.registry else SingleSchema(form.text or "")
             return lambda schema, aliases: AvroDecoder(schema, writers, aliases, reader)
+        case Mixed():
+            return _mixed(form, registered or RegistrySchemas())
         case JsonSchema():
             if not form.registry:
                 JsonSchemaValidator(form.text or "")
@@ -169,6 +174,33 @@ def _maker(form: Encoded, registered: RegistrySchemas | None) -> _MakeDecoder:
             compiled = b"" if form.registry else _compiled(form)
             messages = registered or RegistrySchemas() if form.registry else SingleSchema("", compiled)
             return lambda schema, aliases: ProtobufDecoder(schema, messages, aliases, form.message)
+
+
+def _mixed(form: Mixed, registered: RegistrySchemas) -> _MakeDecoder:
+    makers: dict[SchemaKind, _MakeDecoder] = {schema_kind(one): _maker(one, registered) for one in form.framed}
+    plain = None if form.plain in (None, "json") else _maker(form.plain, None)
+
+    def make(schema: pa.Schema, aliases: Mapping[str, str]) -> RecordDecoder:
+        text = JsonDecoder(schema, aliases) if form.plain == "json" else plain and plain(schema, aliases)
+        by_kind: dict[SchemaKind, ReadsFormat] = {
+            kind: ReadFormat(maker(schema, aliases)) for kind, maker in makers.items()
+        }
+        return MixedDecoder(schema, registered, by_kind, None if text is None else ReadFormat(text))
+
+    return make
+
+
+@dataclass(frozen=True)
+class ReadFormat:
+    """A decoder of one format, asked for values with their headers."""
+
+    decoder: FormatDecoder
+
+    def __call__(self, values: pa.BinaryArray, headers: pa.StringArray | None) -> Decoded:
+        """One row a record, or its error."""
+        if isinstance(self.decoder, JsonDecoder):
+            return self.decoder.decode(values)
+        return self.decoder.decode(values, headers)
 
 
 def _compiled(form: Protobuf) -> bytes:

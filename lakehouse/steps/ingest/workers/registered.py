@@ -4,13 +4,13 @@ Which ids a range of a topic has is known once it was read. So a step begins wit
 newest one of the topic's subject. Where its workers meet another id, that is asked for, and the range is read again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import msgspec
 
 from lakehouse import seal_keys
-from lakehouse.declarations import Avro, JsonSchema, Stream, names_schema
+from lakehouse.declarations import Avro, JsonSchema, Mixed, Stream, names_schema
 from lakehouse.engines.registries import ConfluentRegistry, GlueRegistry, RegisteredSchema
 from lakehouse.errors import LakehouseError
 from lakehouse.formats.decoded import SchemaId
@@ -37,10 +37,13 @@ class SchemaLookup:
     """Asks for the schemas of one step."""
 
     def __init__(
-        self, kind: SchemaKind, confluent: ConfluentRegistry | None = None, glue: GlueRegistry | None = None
+        self,
+        kinds: Collection[SchemaKind],
+        confluent: ConfluentRegistry | None = None,
+        glue: GlueRegistry | None = None,
     ) -> None:
         """Takes what a stream's records are written in, and the registries to ask."""
-        self._kind: SchemaKind = kind
+        self._kinds: tuple[SchemaKind, ...] = tuple(kinds)
         self._confluent, self._glue = confluent, glue
 
     @classmethod
@@ -59,7 +62,7 @@ class SchemaLookup:
                 "conf/kafka/.",
             )
         return cls(
-            _kind(stream.format),
+            _kinds(stream.format),
             ConfluentRegistry(kafka.schema_registry) if kafka.schema_registry else None,
             GlueRegistry(kafka.glue_registry) if kafka.glue_registry else None,
         )
@@ -110,20 +113,27 @@ class SchemaLookup:
     def _writer(self, schema: SchemaId, answer: RegisteredSchema | None) -> WriterSchema | RecordError:
         if answer is None:
             return RecordError("unknown_schema", f"the registry has no schema {schema}")
-        if answer.kind != self._kind:
-            kinds = f"{_KINDS.get(answer.kind, answer.kind)}, and the stream of {_KINDS[self._kind]}"
+        kind: SchemaKind | None = next((kind for kind in self._kinds if kind == answer.kind), None)
+        if kind is None:
+            own = " and ".join(_KINDS[kind] for kind in self._kinds)
+            kinds = f"{_KINDS.get(answer.kind, answer.kind)}, and the stream of {own}"
             return RecordError("schema_unusable", f"schema {schema} is of {kinds}")
         compiled = b""
-        if self._kind == "PROTOBUF":
+        if kind == "PROTOBUF":
             name = "schema.proto"
             try:
                 compiled = compile_proto(name, {**dict(answer.references), name: answer.text})
             except SchemaUnusable as refusal:
                 return RecordError("schema_unusable", f"schema {schema}: {refusal.message}")
-        return WriterSchema(answer.text, answer.references, compiled, self._kind)
+        return WriterSchema(answer.text, answer.references, compiled, kind)
 
 
-def _kind(form: object) -> SchemaKind:
+def _kinds(form: object) -> list[SchemaKind]:
+    return [schema_kind(one) for one in (form.framed if isinstance(form, Mixed) else (form,))]
+
+
+def schema_kind(form: object) -> SchemaKind:
+    """What the schemas of a format are written in, as registries say it."""
     return "AVRO" if isinstance(form, Avro) else "JSON" if isinstance(form, JsonSchema) else "PROTOBUF"
 
 

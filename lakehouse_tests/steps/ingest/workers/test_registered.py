@@ -34,7 +34,7 @@ def test_what_the_registry_says_is_a_schema_or_the_reason_of_its_records(schema_
     protobuf = client.register_schema(
         "lookup-protobuf", Schema('syntax = "proto3"; message M { int32 x = 1; }', "PROTOBUF")
     )
-    lookup = SchemaLookup("AVRO", ConfluentRegistry(schema_registry))
+    lookup = SchemaLookup(["AVRO"], ConfluentRegistry(schema_registry))
     assert lookup.first(STREAM, {}) == RegistrySchemas({avro: WriterSchema(INT_RECORD)})
     more = lookup.more(lookup.first(STREAM, {}), [protobuf, 2**31 - 1])
     assert more.schemas == {avro: WriterSchema(INT_RECORD)}
@@ -45,7 +45,7 @@ def test_what_the_registry_says_is_a_schema_or_the_reason_of_its_records(schema_
 @pytest.mark.slow
 def test_a_flood_of_ids_is_not_asked_for(schema_registry: RegistrySettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registered, "MOST_SCHEMAS", 2)
-    known = SchemaLookup("AVRO", ConfluentRegistry(schema_registry)).more(
+    known = SchemaLookup(["AVRO"], ConfluentRegistry(schema_registry)).more(
         RegistrySchemas(), range(1_000_000, 1_000_005)
     )
     messages = [error.message for error in known.refused.values()]
@@ -69,7 +69,7 @@ def test_a_schema_that_does_not_compile_refuses_its_records_and_no_others(glue_r
     registry = GlueRegistry(glue_registry)
     good = registry.register("good", 'syntax = "proto3"; message M { int32 x = 1; }', "PROTOBUF")
     bad = registry.register("bad", 'syntax = "proto3"; import "missing.proto"; message M {}', "PROTOBUF")
-    lookup = SchemaLookup("PROTOBUF", glue=registry)
+    lookup = SchemaLookup(["PROTOBUF"], glue=registry)
     known = lookup.more(lookup.nothing, [f"glue:{good}", f"glue:{bad}"])
     assert list(known.schemas) == [f"glue:{good}"]
     assert known.refused[f"glue:{bad}"].error_class == "schema_unusable"
