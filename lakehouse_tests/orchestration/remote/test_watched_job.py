@@ -30,28 +30,28 @@ class Jobs:
 
 
 def watched(jobs: Jobs) -> tuple[WatchedJob, list[str]]:
-    said: list[str] = []
-    log = SimpleNamespace(info=said.append, warning=said.append)
+    lines: list[str] = []
+    log = SimpleNamespace(info=lines.append, warning=lines.append)
     context: Any = SimpleNamespace(log=log)
     folder: Any = SimpleNamespace(token=LaunchToken("ingest_birds", "run", 1))
     job = WatchedJob(context, jobs, folder)  # type: ignore[arg-type]
     job._note_cost("1")
-    return job, said
+    return job, lines
 
 
 def test_what_it_has_used_is_metadata() -> None:
-    job, said = watched(Jobs(JobCost(vcpu_hours=0.5)))
+    job, lines = watched(Jobs(JobCost(vcpu_hours=0.5)))
     assert job.metadata == {
         "vCPU hours": dg.FloatMetadataValue(0.5),
         "driver's logs": dg.UrlMetadataValue("https://logs"),
     }
-    assert said == ["the driver ingest_birds/run/1 has used 0.5 vCPU hours"]
+    assert lines == ["the driver ingest_birds/run/1 has used 0.5 vCPU hours"]
 
 
 def test_a_cost_that_nobody_knows_fails_nothing() -> None:
-    job, said = watched(Jobs(None, logs="/var/log"))
+    job, lines = watched(Jobs(None, logs="/var/log"))
     assert job.metadata == {"driver's logs": dg.TextMetadataValue("/var/log")}
-    assert "nobody says what the driver ingest_birds/run/1 has used" in said[0]
+    assert "nobody says what the driver ingest_birds/run/1 has used" in lines[0]
     job.require_success([StepEnd(outcome="success", seconds=1)])
 
 

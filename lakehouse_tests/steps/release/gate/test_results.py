@@ -17,9 +17,9 @@ def test_each_reason_is_a_line_with_its_remedy() -> None:
         Reason("gold.a", "it holds nothing yet", "materialize it"),
         Reason("gold.b", "it is old", "do it anew"),
     ]
-    held = ReleaseHeld("daily", reasons)
-    assert held.reasons == tuple(reasons)
-    assert held.message.splitlines() == [
+    refusal = ReleaseHeld("daily", reasons)
+    assert refusal.reasons == tuple(reasons)
+    assert refusal.message.splitlines() == [
         "Release daily is held, for 2 reasons; readers keep the release that they have.",
         "- gold.a: it holds nothing yet. To repair: materialize it",
         "- gold.b: it is old. To repair: do it anew",
