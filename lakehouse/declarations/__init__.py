@@ -25,14 +25,7 @@ from lakehouse.declarations.policies.expectation import (
     SampleOf,
 )
 from lakehouse.declarations.policies.json_schema_format import JsonSchema
-from lakehouse.declarations.policies.maintenance import (
-    Deduplicate,
-    Expire,
-    Maintenance,
-    Manifests,
-    Orphans,
-    Statistics,
-)
+from lakehouse.declarations.policies.maintenance import Deduplicate, Expire, Maintenance, Manifests, Orphans, Statistics
 from lakehouse.declarations.policies.mixed_format import Encoded, Mixed, RecordFormat, names_schema
 from lakehouse.declarations.policies.protobuf_format import Protobuf
 from lakehouse.declarations.policies.record_format import Avro, Raw
