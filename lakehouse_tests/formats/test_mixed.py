@@ -76,10 +76,10 @@ VALUES = [
 def test_each_record_is_read_by_its_own_format() -> None:
     headers = [None] * len(VALUES)
     headers[9] = write_headers([Header("__value_schema_id", write_frame(1))])  # type: ignore[call-overload]
-    found = decoder().decode(pa.array(VALUES, pa.binary()), pa.array(headers, pa.string()))
-    rows = {n: tuple(row.values()) for n, row in enumerate(found.batch.to_pylist()) if n not in found.errors}
+    decoded = decoder().decode(pa.array(VALUES, pa.binary()), pa.array(headers, pa.string()))
+    rows = {n: tuple(row.values()) for n, row in enumerate(decoded.batch.to_pylist()) if n not in decoded.errors}
     assert rows == {0: (0, "json"), 1: (1, "t"), 2: (2, "t"), 3: (3, None), 9: (9, "t"), 10: (10, None), 14: (14, None)}
-    assert {n: error.error_class for n, error in found.errors.items()} == {
+    assert {n: error.error_class for n, error in decoded.errors.items()} == {
         4: "wrong_type",
         5: "tombstone",
         6: "not_avro",
@@ -89,20 +89,20 @@ def test_each_record_is_read_by_its_own_format() -> None:
         12: "no_schema_id",
         13: "not_json",
     }
-    assert found.observed.unresolved == {7}
+    assert decoded.observed.unresolved == {7}
     names = {"1": 3, f"{glue.PREFIX}{VERSION}": 1, "2": 1, "7": 1, "5": 1, "4": 2}
-    assert dict(found.observed.schemas) == names
-    assert dict(found.observed.extra) == {"more": 4}
+    assert dict(decoded.observed.schemas) == names
+    assert dict(decoded.observed.extra) == {"more": 4}
 
 
 def test_without_a_format_of_text_what_names_no_schema_is_refused() -> None:
-    found = decoder(text=False).decode(pa.array(VALUES[:2], pa.binary()))
-    assert {n: error.error_class for n, error in found.errors.items()} == {0: "no_schema_id"}
-    assert found.batch.to_pylist()[1] == {"id": 1, "text": "t"}
+    decoded = decoder(text=False).decode(pa.array(VALUES[:2], pa.binary()))
+    assert {n: error.error_class for n, error in decoded.errors.items()} == {0: "no_schema_id"}
+    assert decoded.batch.to_pylist()[1] == {"id": 1, "text": "t"}
 
 
 @pytest.mark.parametrize("values", [[], [None], [b'{"id": 1}']])
 def test_one_format_alone_is_a_mixture_as_well(values: list[bytes | None]) -> None:
-    found = decoder().decode(pa.array(values, pa.binary()))
-    assert found.batch.num_rows == len(values)
-    assert found.batch.schema == COLUMNS
+    decoded = decoder().decode(pa.array(values, pa.binary()))
+    assert decoded.batch.num_rows == len(values)
+    assert decoded.batch.schema == COLUMNS

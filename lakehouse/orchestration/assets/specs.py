@@ -131,7 +131,7 @@ def format_version(form: RecordFormat | ChangeFormat) -> object:
         case Raw():
             return "raw"
         case Mixed():
-            return ("mixed", *(format_version(one) for one in form.formats))
+            return ("mixed", *(format_version(part) for part in form.formats))
         case _:
             return form
 

@@ -177,7 +177,7 @@ def _maker(form: Encoded, registered: RegistrySchemas | None) -> _MakeDecoder:
 
 
 def _mixed(form: Mixed, registered: RegistrySchemas) -> _MakeDecoder:
-    makers: dict[SchemaKind, _MakeDecoder] = {schema_kind(one): _maker(one, registered) for one in form.framed}
+    makers: dict[SchemaKind, _MakeDecoder] = {schema_kind(part): _maker(part, registered) for part in form.framed}
     plain = None if form.plain in (None, "json") else _maker(form.plain, None)
 
     def make(schema: pa.Schema, aliases: Mapping[str, str]) -> RecordDecoder:

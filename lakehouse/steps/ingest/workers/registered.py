@@ -129,7 +129,7 @@ class SchemaLookup:
 
 
 def _kinds(form: object) -> list[SchemaKind]:
-    return [schema_kind(one) for one in (form.framed if isinstance(form, Mixed) else (form,))]
+    return [schema_kind(part) for part in (form.framed if isinstance(form, Mixed) else (form,))]
 
 
 def schema_kind(form: object) -> SchemaKind:
