@@ -17,6 +17,7 @@ from lakehouse.orchestration.assets import (
     mirror_asset,
     mirror_keys,
     release_asset,
+    specs_elsewhere,
     stream_asset,
     stream_keys,
     topic_specs,
@@ -79,7 +80,7 @@ def build_defs(
         DefinitionsClash: what users define beside their declarations cannot be merged with ours.
     """
     names = _names(settings, resource_keys or {})
-    declarations = load_sound(settings.declarations, demo=settings.demo)
+    declarations = load_sound(settings.declarations, demo=settings.demo, catalogs=settings.other_catalogs)
     streams, mirrors = declarations.streams.values(), declarations.mirrors.values()
     tables = list(declarations.tables.values())
     maintained = tables if settings.dagster.maintenance_assets else []
@@ -114,6 +115,7 @@ def build_defs(
     own_definitions = dg.Definitions(
         assets=[
             *topic_specs(streams, names),
+            *specs_elsewhere(declarations, settings.other_catalogs, names),
             *(placed(stream_asset(stream, declarations, names)) for stream in streams),
             *(placed(mirror_asset(tables, names)) for tables in mirrors),
             *(

@@ -6,7 +6,7 @@ from collections import Counter
 from lakehouse_tests.rooms import PAGE, ROOT, exceptions, modules_without_test, page
 
 LARGEST = 16  # modules of a room, its `__init__` among them
-MOST_EXCEPTIONS = 299  # modules without a test of their name; lower it with the list, never raise it
+MOST_EXCEPTIONS = 298  # modules without a test of their name; lower it with the list, never raise it
 
 
 def test_the_page_says_what_the_modules_say() -> None:

@@ -41,7 +41,8 @@ def declarations_of(context: Context) -> Declarations:
 
     What does not load is told, each in a line, and left out.
     """
-    declarations = load_sound(context.settings.declarations, demo=context.settings.demo)
+    settings = context.settings
+    declarations = load_sound(settings.declarations, demo=settings.demo, catalogs=settings.other_catalogs)
     for broken in declarations.broken:
         stopped = f" It stops {', '.join(broken.tables)}." if broken.tables else ""
         context.warn_once(f"DOES NOT LOAD: {broken}{stopped}")
@@ -96,7 +97,7 @@ def require_declared(declarations: Declarations, kind: str, names: Iterable[str]
 def catalog_of(context: Context) -> LakeCatalog:
     """Open the catalog; a laptop's state folder is made if it is the first to ask."""
     context.settings.state.make()
-    return open_catalog(context.settings.catalog)
+    return open_catalog(context.settings.catalog, context.settings.other_catalogs)
 
 
 def plans_of(declarations: Declarations, catalog: LakeCatalog) -> Plans:

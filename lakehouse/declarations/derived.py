@@ -8,9 +8,10 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from lakehouse.declarations.columns.error import DeclarationError
-from lakehouse.declarations.columns.names import table_identifier
+from lakehouse.declarations.columns.names import check_input_name
 from lakehouse.declarations.storage.partitions import Partitions, check_aligned
 from lakehouse.declarations.table import Table
+from lakehouse.iceberg.names import is_elsewhere
 
 Computation = Callable[..., DataFrame]
 DeriveMode = Literal["full", "incremental"]
@@ -24,7 +25,8 @@ class Derived:
 
     Attributes:
         table: what comes out.
-        inputs: name of an argument → `namespace.table` that it stands for.
+        inputs: name of an argument → `namespace.table` that it stands for, of another catalog
+            `catalog:namespace.table`.
         compute: a function that takes its inputs as Spark frames, by name, and returns one; it may also ask for
             `runtime_date` (a `date`) and `parameters` (a mapping). Or a SQL text, in which each argument is a table and
             `:runtime_date` and `:name` of a parameter are values.
@@ -78,7 +80,7 @@ class Derived:
         if not self.inputs:
             raise DeclarationError(f"{self.name}: nothing to compute from.", remedy="declare its inputs.")
         for argument, name in self.inputs.items():
-            table_identifier(name)
+            check_input_name(name)
             if not argument.isidentifier() or argument in RUN_ARGUMENTS:
                 raise DeclarationError(f"{self.name}: '{argument}' cannot name an input.", remedy="choose another.")
         if len(set(self.inputs.values())) < len(self.inputs) or self.name in self.inputs.values():
@@ -96,6 +98,13 @@ class Derived:
             raise DeclarationError(
                 f"{self.name}: follows names no input, or the table is partitioned as well.",
                 remedy=f"use one of {', '.join(self.inputs)}, without partitions.",
+            )
+
+        if self.follows is not None and is_elsewhere(self.inputs[self.follows]):
+            raise DeclarationError(
+                f"{self.name}: follows {self.inputs[self.follows]}, a table of another catalog, where nothing of ours "
+                "holds the snapshots that are still to be read.",
+                remedy="compute it in full, without mode and follows.",
             )
 
     def _check_table(self) -> None:

@@ -26,14 +26,17 @@ _OWN_PATHS = ("spark.jars", "spark.driver.extraClassPath")
 
 
 def sets_of(settings: Settings) -> tuple[JarSet, ...]:
-    """The sets of JARs beside Spark's own that the catalog asks for; each is a folder of `conf/jars/`.
+    """The sets of JARs beside Spark's own that the catalogs ask for; each is a folder of `conf/jars/`.
 
     One whose JAR the user brings, by a lock or by the platform's file, is left out: no JAR is loaded twice.
 
     Raises:
         JarMismatch: the lock of Spark's JARs is missing or damaged.
     """
-    wanted = jar_sets(settings.catalog.file_storage, _without_secrets(settings.catalog))
+    # Of another SQL catalog Spark reads the files alone.
+    others = (jar_sets(catalog.file_storage, "") for catalog in settings.other_catalogs.values())
+    own = jar_sets(settings.catalog.file_storage, _without_secrets(settings.catalog))
+    wanted: dict[JarSet, None] = {kind: None for kinds in (own, *others) for kind in kinds}
     if not wanted:
         return ()
     paths = (re.split(rf"[,{os.pathsep}]", settings.platform.conf.get(key, "")) for key in _OWN_PATHS)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dagster import AssetKey
 
 from lakehouse.errors import LakehouseError
-from lakehouse.iceberg.names import identifier_of, name_of
+from lakehouse.iceberg.names import identifier_of, name_of, split_catalog
 from lakehouse.settings import Settings
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -67,8 +67,13 @@ class DagsterNames:
         return cls(prefix=tuple(prefix.split("/")) if prefix else ())
 
     def key(self, table: str) -> AssetKey:
-        """The asset of a table: `raw.flights` → `raw/flights`, or `lake/raw/flights`."""
-        return AssetKey([*self.prefix, *identifier_of(table)])
+        """The asset of a table: `raw.flights` → `raw/flights`, or `lake/raw/flights`.
+
+        One of another catalog has that before it, `azure:raw.flights` → `azure/raw/flights`: Dagster makes names of
+        keys, and takes no colon.
+        """
+        catalog, name = split_catalog(table)
+        return AssetKey([*self.prefix, *([catalog] if catalog else []), *identifier_of(name)])
 
     def table(self, key: AssetKey) -> str:
         """The name of an asset's table; of an asset that is not ours, its key with dots."""

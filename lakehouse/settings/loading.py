@@ -1,13 +1,13 @@
 """Reads `conf/`: one file selects, the selected files describe, the environment overrides."""
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel
 
+from lakehouse.settings.catalogs.others import other_catalogs
 from lakehouse.settings.document import Document, read_document, read_yaml
 from lakehouse.settings.environment import (
     SHORT,
@@ -32,22 +32,28 @@ from lakehouse.settings.models import (
 from lakehouse.settings.models.validated import validated
 from lakehouse.settings.packages import PREFIX, package_folder
 from lakehouse.settings.parameters import problem_of
-from lakehouse.settings.plain_secret import looks_like_a_secret, names_a_secret
-from lakehouse.settings.secret import LateSecret, has_reference, without_references
 from lakehouse.settings.shipped import SELECTION, default_conf
 from lakehouse.settings.state import StateFolder
-from lakehouse.settings.values import unseen
+from lakehouse.settings.written import substituted, without_secret
 
 _FOLDERS = {"platform": "platforms", "catalog": "catalogs", "kafka": "kafka"}
 _SECTIONS = {"ingest", "maintenance", "automation", "dagster", "parameters"}
-_SELECTION_KEYS = {*_FOLDERS, "home", "timezone", "declarations", "demo", "jars", "polaris", *_SECTIONS}
+_SELECTION_KEYS = {
+    *_FOLDERS,
+    "other_catalogs",
+    "home",
+    "timezone",
+    "declarations",
+    "demo",
+    "jars",
+    "polaris",
+    *_SECTIONS,
+}
 _MODELS: dict[str, type[BaseModel]] = {
     name: field.annotation
     for name, field in Settings.model_fields.items()
     if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
 }
-_ADDRESSES = (("uri",), ("remote",))
-_SECRETS = (("rpc_secret",),)
 
 
 def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -73,7 +79,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         if len(path) == 1 or path[0] not in _FOLDERS:
             _put(chosen, path, value, variable)
     chosen.refuse_unknown(_SELECTION_KEYS)
-    chosen.map_text(lambda key_path, text: _without_secret(chosen, key_path, text))
+    chosen.map_text(lambda key_path, text: without_secret(chosen, key_path, text))
 
     home = _resolved(folder, chosen.text("home", "../.lakehouse"))
     parts: dict[str, Document] = {}
@@ -84,7 +90,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
                 _put(document, path, value, variable, below=1)
         if "name" in document.content and key == "platform":
             raise SettingsError(f"{document.where('name')}: a platform is named by its file.", remedy="remove the key.")
-        document.map_text(lambda key_path, text, doc=document: _substituted(doc, key_path, text, home))
+        document.map_text(lambda key_path, text, doc=document: substituted(doc, key_path, text, home))
         parts[key] = document
     return validated(
         Settings,
@@ -94,6 +100,7 @@ def load_settings(conf: Path | None = None, environ: Mapping[str, str] | None = 
         platform=validated(Platform, parts["platform"], name=chosen.text("platform", "local")),
         catalog=validated(CatalogSettings, parts["catalog"]),
         kafka=validated(KafkaSettings, parts["kafka"]),
+        other_catalogs=other_catalogs(folder / _FOLDERS["catalog"], chosen, home),
         ingest=validated(IngestSettings, chosen.section("ingest")),
         maintenance=validated(MaintenanceSettings, chosen.section("maintenance")),
         automation=validated(AutomationSettings, chosen.section("automation")),
@@ -140,44 +147,6 @@ def _names_of_pyiceberg() -> set[str]:
 
     constants = [vars(module) for module in (catalog, io)]
     return {value for names in constants for name, value in names.items() if name.isupper() and isinstance(value, str)}
-
-
-def _substituted(document: Document, path: tuple[str, ...], text: str, home: Path) -> str | SecretStr:
-    text = text.replace("${home}", str(home))
-    where, in_address = document.where(*path), path in _ADDRESSES
-    _refuse_unseen(where, text)
-    if not in_address and path not in _SECRETS and (path[0] != "properties" or len(path) != 2):
-        return _without_secret(document, path, text)
-    if looks_like_a_secret(without_references(text)) or (names_a_secret(path[-1]) and not has_reference(text)):
-        if path in document.origins:
-            return LateSecret(text, where=where, in_address=in_address) if has_reference(text) else SecretStr(text)
-        raise SettingsError(
-            f"{where}: a {'password' if in_address else 'secret'} must not be written into a file.",
-            remedy="write ${env:NAME} or ${file:/path} in its place.",
-        )
-    return LateSecret(text, where=where, in_address=in_address) if has_reference(text) else text
-
-
-def _refuse_unseen(where: str, text: str) -> None:
-    """Characters that nobody sees come by pasting; ends of lines are seen, as in a certificate."""
-    if (hidden := unseen(re.sub(r"\r?\n|\t", " ", text).strip(" "))) is not None:
-        raise SettingsError(f"{where}: this value has {hidden}.", remedy="type it, or paste it again without.")
-
-
-def _without_secret(document: Document, path: tuple[str, ...], text: str) -> str:
-    """A text that is no place for a secret."""
-    where = document.where(*path)
-    if path[0] == "conf" and (has_reference(text) or names_a_secret(path[-1]) or looks_like_a_secret(text)):
-        raise SettingsError(
-            f"{where}: Spark shows its settings in its UI and logs, no place for a secret.",
-            remedy="give it to Spark's own environment, or, if a catalog or its storage needs it, to the catalog's "
-            "properties.",
-        )
-    if has_reference(text) or looks_like_a_secret(text):
-        raise SettingsError(
-            f"{where}: a secret may only be a value under properties, or within uri or remote.", remedy="move it there."
-        )
-    return text
 
 
 def _parameters(document: Document) -> dict[str, object]:

@@ -9,6 +9,8 @@ from types import MappingProxyType
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 _ARN = re.compile(r"arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:(\d{12})?:[^\s:].*")
 _URL = re.compile(r"https?://[^\s/@?#]+(/[^\s?#]*)?")
+_CATALOG = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
+_SPARKS_CATALOGS = frozenset({"lake", "spark_catalog"})
 # Polaris 1.6 and later refuses these in names.
 _NOT_IN_NAMES = set('/\\:*?"<>|#+`')
 _PATTERNS: Mapping[str, tuple[re.Pattern[str], str]] = MappingProxyType(
@@ -64,3 +66,10 @@ def problem_of_name(text: str) -> str | None:
     if bad := sorted(_NOT_IN_NAMES & set(text)):
         return f"has {bad[0]}, which Polaris refuses in names"
     return "is no name" if text in {"", ".", ".."} else None
+
+
+def problem_of_catalog_name(text: str) -> str | None:
+    """Why no catalog can be named so beside the own one; None if one can. Spark and Dagster take the name as it is."""
+    if text in _SPARKS_CATALOGS:
+        return f"is a name that Spark has for another catalog ({', '.join(sorted(_SPARKS_CATALOGS))})"
+    return None if _CATALOG.fullmatch(text) else "should be of letters, digits, dashes and underscores, a letter first"

@@ -47,6 +47,12 @@ def test_jars_of_a_cloud_are_there_only_where_the_catalog_asks_for_them(settings
     assert class_path(on_s3(settings))[-1].name == "iceberg-aws-bundle-1.jar"
 
 
+def test_jars_of_all_clouds_are_there_that_catalogs_are_in(settings: Settings) -> None:
+    other = CatalogSettings(type="sql", uri="postgresql+psycopg://me@db/lake", warehouse="abfss://w@a.net/lake")
+    both = on_s3(settings).model_copy(update={"other_catalogs": {"azure": other}})
+    assert sets_of(both) == ("aws", "azure"), "of another SQL catalog the files alone are read"
+
+
 def test_one_that_is_missing_is_named(settings: Settings) -> None:
     (settings.state.jars / "aws" / "iceberg-aws-bundle-1.jar").unlink()
     class_path(settings)

@@ -96,6 +96,29 @@ DERIVED = (
         guard="orchestration/resources/test_step_pins.py::test_what_was_read_is_read_again_after_many_publishes_and_an_expiry",
     ),
     Mechanism(
+        name="moment of a run in another catalog",
+        promise="P3: Two steps of one run read two versions of a table of another catalog.",
+        keeps="lakehouse.steps.derived.inputs.pins:read_as_of",
+        lets_pass=_unpinned,
+        guard="steps/derived/inputs/test_elsewhere.py::"
+        "test_a_table_is_read_as_it_was_when_the_run_began_and_nothing_is_written_there",
+    ),
+    Mechanism(
+        name="tables of another catalog are read",
+        promise="P2: What one step changes is in two catalogs, which no transaction spans.",
+        keeps="lakehouse.protocol.catalog.opening:_require_own",
+        lets_pass=gives(None),
+        guard="protocol/catalog/test_opening.py::test_no_publish_and_no_release_spans_two_catalogs[sql_lake]",
+    ),
+    Mechanism(
+        name="catalogs that there are",
+        promise="P3: A table names a catalog that nobody chose, and fails when it is computed, if not before.",
+        keeps="lakehouse.declarations.registry.loading:check_catalogs",
+        lets_pass=gives(None),
+        guard="declarations/registry/test_other_catalogs.py::"
+        "test_a_catalog_that_nobody_chose_is_refused_by_name_and_stops_that_table_alone",
+    ),
+    Mechanism(
         name="agreement of inputs",
         promise="P3: A table is computed from inputs of another date, or of other parameters.",
         keeps="lakehouse.steps.derived.inputs.agreement:_differs",

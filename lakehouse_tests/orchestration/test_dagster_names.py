@@ -59,3 +59,13 @@ def test_a_step_gets_its_resources_by_the_chosen_keys() -> None:
     result = dg.materialize([summed], resources={"tables": 5, "sessions": 3, **others})
     [event] = result.get_asset_materialization_events()
     assert event.materialization.metadata["difference"].value == 2
+
+
+def test_a_table_of_another_catalog_has_a_key_that_an_asset_may_depend_on() -> None:
+    key = PREFIXED.key("polaris-aws:raw.sales")
+    assert key.path == ["corp", "lake", "polaris-aws", "raw", "sales"]
+
+    @dg.multi_asset(specs=[dg.AssetSpec("total", deps=[key])])
+    def total() -> None: ...
+
+    assert total.dependency_keys == {key}

@@ -3,7 +3,8 @@
 import re
 
 from lakehouse.declarations.columns.error import DeclarationError
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.iceberg.names import identifier_of, is_elsewhere, split_catalog
+from lakehouse.settings.values import problem_of_catalog_name
 
 COORDINATE_NAMES = ("_kafka_topic", "_kafka_partition", "_kafka_offset", "_kafka_timestamp")
 
@@ -36,8 +37,14 @@ def table_identifier(name: str) -> tuple[str, str]:
     """Split `namespace.table`.
 
     Raises:
-        DeclarationError: the name is not of that form.
+        DeclarationError: the name is not of that form, or is of a table of another catalog.
     """
+    if is_elsewhere(name):
+        raise DeclarationError(
+            f"'{_shortened(name)}' is a table of another catalog, which is an input of a derived table and nothing "
+            "else: no publish, release, quarantine or expectation spans two catalogs.",
+            remedy="name a table of the own catalog; a derived table may bring the rows here.",
+        )
     parts = identifier_of(name)
     if len(parts) != 2 or not all(_TABLE.fullmatch(part) for part in parts):
         raise DeclarationError(
@@ -47,6 +54,21 @@ def table_identifier(name: str) -> tuple[str, str]:
     for part in parts:
         _check_length(part, "a namespace or table")
     return parts[0], parts[1]
+
+
+def check_input_name(name: str) -> None:
+    """Refuse what names no table: `namespace.table` of the own catalog, `catalog:namespace.table` of another.
+
+    Raises:
+        DeclarationError: the name is not of that form.
+    """
+    catalog, table = split_catalog(name)
+    if is_elsewhere(name) and (problem := problem_of_catalog_name(catalog)) is not None:
+        raise DeclarationError(
+            f"'{_shortened(name)}': the catalog's name, before the colon, {problem}.",
+            remedy="write catalog:namespace.table; the catalog is a file of conf/catalogs.",
+        )
+    table_identifier(table)
 
 
 def _why(name: str, parts: int) -> str:

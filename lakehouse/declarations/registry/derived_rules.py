@@ -12,6 +12,7 @@ from lakehouse.declarations.policies.expectation_rules import check_other_side
 from lakehouse.declarations.registry.broken import Contradiction
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.table import Table
+from lakehouse.iceberg.names import is_elsewhere
 
 
 class Declared(Protocol):
@@ -38,7 +39,7 @@ class Declared(Protocol):
 
 
 def check_derived(derived: Mapping[str, Derived], declared: Declared) -> None:
-    """Refuse an input that is not declared, a table with another writer, and a circle.
+    """Refuse an input of this catalog that is not declared, a table with another writer, and a circle.
 
     Raises:
         Contradiction: names the derived table and its file.
@@ -46,7 +47,8 @@ def check_derived(derived: Mapping[str, Derived], declared: Declared) -> None:
     for name, derivation in derived.items():
         subject = f"{declared.files[name]}: {name}"
         for input_name in derivation.inputs.values():
-            _require(input_name, f"{subject} is computed from", declared, tables=[name])
+            if not is_elsewhere(input_name):
+                _require(input_name, f"{subject} is computed from", declared, tables=[name])
         if derivation.table is not declared.tables[name]:
             raise Contradiction(
                 f"{subject} has a table of its own and another writer.", remedy="keep one writer.", tables=[name]
@@ -129,6 +131,13 @@ def _other_columns(expected: References | SampleOf | SameValues) -> tuple[str, .
 def _require(
     name: str, subject: str, declared: Declared, *, tables: Collection[str] = (), releases: Collection[str] = ()
 ) -> Table:
+    if is_elsewhere(name):
+        raise Contradiction(
+            f"{subject} {name}, a table of another catalog, which only a derived table may read.",
+            remedy="have a derived table bring its rows here, and name that one.",
+            tables=tables,
+            releases=releases,
+        )
     if name not in declared.tables:
         raise Contradiction(
             f"{subject} {name}, which is not declared.",

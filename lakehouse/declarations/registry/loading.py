@@ -1,6 +1,6 @@
 """Loads all declaration files: what is wrong is left out with all that needs it, and everything else is joined."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from lakehouse.declarations.registry.demo_filter import without_demo
 from lakehouse.declarations.registry.file_text import FileText, text_of
 from lakehouse.declarations.registry.files import Item, declared_in, python_files
 from lakehouse.declarations.registry.joining import Collected
+from lakehouse.declarations.registry.other_catalogs import check_catalogs
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
@@ -21,33 +22,37 @@ from lakehouse.declarations.table import Table
 _Declared = tuple[Item, Path]
 
 
-def load_declarations(folders: Iterable[Path], *, demo: bool = True) -> Declarations:
+def load_declarations(
+    folders: Iterable[Path], *, demo: bool = True, catalogs: Collection[str] | None = None
+) -> Declarations:
     """Run every declaration file below the folders and put together what they declare.
 
     Args:
         folders: where the files are.
         demo: whether the demo takes part, see `without_demo`.
+        catalogs: names of the other catalogs, whose tables may be read; any, where that is not known.
 
     Raises:
         DeclarationError: names the file, and what to do.
     """
-    declarations = load_sound(folders, demo=demo)
+    declarations = load_sound(folders, demo=demo, catalogs=catalogs)
     if declarations.broken:
         raise declarations.broken[0].error
     return declarations
 
 
-def load_sound(folders: Iterable[Path], *, demo: bool = True) -> Declarations:
+def load_sound(folders: Iterable[Path], *, demo: bool = True, catalogs: Collection[str] | None = None) -> Declarations:
     """The same, without what does not load and without what needs it: both are named in the result.
 
     Args:
         folders: where the files are.
         demo: whether the demo takes part.
+        catalogs: names of the other catalogs; any, where that is not known.
 
     Raises:
         DeclarationError: a folder is missing.
     """
-    loading = _Loading(python_files(folders), demo=demo)
+    loading = _Loading(python_files(folders), demo=demo, catalogs=catalogs)
     while True:
         try:
             return loading.joined()
@@ -58,7 +63,8 @@ def load_sound(folders: Iterable[Path], *, demo: bool = True) -> Declarations:
 class _Loading:
     """What is loaded so far, and what was left out of it."""
 
-    def __init__(self, files: Iterable[Path], *, demo: bool) -> None:
+    def __init__(self, files: Iterable[Path], *, demo: bool, catalogs: Collection[str] | None) -> None:
+        self._catalogs = catalogs
         items: list[_Declared] = []
         errors: list[FileBroken] = []
         for file in files:
@@ -90,6 +96,8 @@ class _Loading:
             collected.add(item, file)
         declarations = replace(collected.joined(self._stopped), broken=tuple(self._broken))
         self._refuse_assets_of_others(declarations)
+        if self._catalogs is not None:
+            check_catalogs(declarations, self._catalogs)
         return declarations
 
     def leave_out(self, contradiction: Contradiction) -> None:

@@ -148,7 +148,7 @@ def workers_python(platform: Platform) -> str | None:
 
 
 def session_conf(settings: Settings) -> dict[str, str]:
-    """What each session sets for itself: the catalog `lake` and how SQL behaves. Looks up the catalog's secrets."""
+    """What each session sets for itself: its catalogs and how SQL behaves. Looks up the catalogs' secrets."""
     defaults = {
         "spark.sql.session.timeZone": "UTC",
         # Also where the server's own pattern leaves out what a catalog calls its secrets.
@@ -158,6 +158,8 @@ def session_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         **catalog_conf(settings.catalog),
     }
+    for name, catalog in settings.other_catalogs.items():
+        defaults |= catalog_conf(catalog, other=name)
     return defaults | {key: value for key, value in settings.platform.conf.items() if _is_session_key(key)}
 
 

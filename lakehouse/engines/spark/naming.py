@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.iceberg.names import identifier_of, split_catalog
 
 
 def quoted_name(*parts: str) -> str:
@@ -11,8 +11,9 @@ def quoted_name(*parts: str) -> str:
 
 
 def quoted_table(name: str) -> str:
-    """A table of the lake, `namespace.table`."""
-    return quoted_name("lake", *identifier_of(name))
+    """A table of the lake, `namespace.table`, or of another catalog, `catalog:namespace.table`."""
+    catalog, table = split_catalog(name)
+    return quoted_name(catalog or "lake", *identifier_of(table))
 
 
 def quoted_text(text: str) -> str:

@@ -12,8 +12,9 @@ import dagster as dg
 from dagster import DagsterInstance
 
 from lakehouse.declarations import AUDIT_LOG
+from lakehouse.declarations.registry.other_catalogs import inputs_elsewhere
 from lakehouse.iceberg.names import identifier_of, name_of
-from lakehouse.orchestration.automation.reconcile_materializations import unheard
+from lakehouse.orchestration.automation.reconcile_materializations import news_elsewhere, unheard
 from lakehouse.orchestration.automation.run_history import named, newest_end, run_news
 from lakehouse.orchestration.automation.run_retention import drop_old_runs
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
@@ -66,9 +67,9 @@ def journal_sensor(
             drop_old_runs(lake, context.instance)  # all of them are in the log
         assert context.repository_def is not None
         assets = context.repository_def.asset_graph.materializable_asset_keys
-        unreported = unheard(lake.catalog, lake.declarations, context.instance, assets, lake.names)
+        unreported = _unreported(lake, context.instance, assets)
         return dg.SensorResult(
-            asset_events=list(unreported),
+            asset_events=unreported,
             skip_reason=_summary(added, len(unreported)),
             # What is left for the next look must not pass for seen.
             cursor=json.dumps(asdict(JournalCursor() if added.more else now)),
@@ -104,14 +105,25 @@ def complete_log(lake: Lake, instance: DagsterInstance, *, writer: str) -> Appen
 
 def tell_dagster(lake: Lake, instance: DagsterInstance, assets: Collection[dg.AssetKey]) -> int:
     """Report what Dagster never heard of, outside of a sensor; returns how many materializations that were."""
-    unreported = unheard(lake.catalog, lake.declarations, instance, assets, lake.names)
+    unreported = _unreported(lake, instance, assets)
     for materialization in unreported:
         instance.report_runless_asset_event(materialization)
     return len(unreported)
 
 
+def _unreported(
+    lake: Lake, instance: DagsterInstance, assets: Collection[dg.AssetKey]
+) -> list[dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation]:
+    """What Dagster has not heard: of own tables whose run was killed, and of tables of other catalogs."""
+    return [
+        *unheard(lake.catalog, lake.declarations, instance, assets, lake.names),
+        *news_elsewhere(lake.catalog, lake.declarations, instance, lake.names),
+    ]
+
+
 def _where_tables_are(lake: Lake) -> str:
     names = [name for name in sorted(lake.declarations.tables) if name != AUDIT_LOG.name]
+    names += inputs_elsewhere(lake.declarations)
     locations = lake.catalog.locations([identifier_of(name) for name in names])
     rows = [(name_of(identifier), location) for identifier, location in sorted(locations.known.items())]
     rows += [(name_of(identifier), "refused") for identifier in sorted(locations.refused)]

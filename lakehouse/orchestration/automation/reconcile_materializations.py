@@ -3,6 +3,8 @@
 The tables know. Of each, the newest publish of a run (of a table in partitions, of each of them) is compared with what
 Dagster has stored; where it is not there, it is told as the asset would have told it. An older one is not told any
 more: it would then pass for the newest. It is in the audit log all the same.
+
+Of tables of other catalogs nobody here tells Dagster anything: what others have published there is news of this kind.
 """
 
 import uuid
@@ -11,15 +13,20 @@ from collections.abc import Collection, Iterator
 import msgspec
 import structlog
 from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterInstance
+from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table as IcebergTable
+from requests import RequestException
 
 from lakehouse import seal_keys
 from lakehouse.declarations import Declarations, Mirror, Stream, Table
+from lakehouse.declarations.registry.other_catalogs import inputs_elsewhere
+from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, name_of
 from lakehouse.orchestration.automation.run_history import FINISHED
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources.materialization import table_metadata
 from lakehouse.orchestration.run_context import MIRROR_TAG, RUNTIME_DATE_TAG, STREAM_TAG
+from lakehouse.proofs.lineage.content import ContentChange, compare
 from lakehouse.protocol.catalog import CANNOT_LOAD, LakeCatalog
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.history import Sealed, head_of, seals
@@ -68,6 +75,35 @@ def unheard(
                     declarations.tables[name_of(identifier)], key, table, sealed, declarations
                 )
     return materializations
+
+
+def news_elsewhere(
+    catalog: LakeCatalog, declarations: Declarations, instance: DagsterInstance, names: DagsterNames = DEFAULT_NAMES
+) -> Iterator[AssetMaterialization]:
+    """What Dagster has not heard of tables of other catalogs: rows that are new since it was told last.
+
+    A table that does not answer says so in the log, and is asked again at the next look.
+
+    Args:
+        catalog: the own one, which knows the others.
+        declarations: with the derived tables that read there.
+        instance: where events are stored.
+        names: how Dagster knows tables.
+    """
+    for name in inputs_elsewhere(declarations):
+        try:
+            table = catalog.load_table(identifier_of(name))
+        except (*CANNOT_LOAD, NoSuchTableError, RequestException, LakehouseError) as error:
+            _log.warning("table_not_loaded", table=name, reason=type(error).__name__)
+            continue
+        key, head = names.key(name), head_of(table)
+        if head is not None and _is_new(table, head, _reported_snapshot(instance, key)):
+            yield AssetMaterialization(
+                asset_key=key,
+                description="Seen in its catalog, where others have written it.",
+                metadata={"snapshot id": str(head)},
+                tags={"dagster/data_version": str(head)},
+            )
 
 
 def _newest(table: IcebergTable) -> list[Sealed]:
@@ -153,3 +189,14 @@ def _writer_tag(name: str, declarations: Declarations) -> dict[str, str]:
     if isinstance(writer, Stream):
         return {STREAM_TAG: writer.name}
     return {MIRROR_TAG: writer.name} if isinstance(writer, Mirror) else {}
+
+
+def _reported_snapshot(instance: DagsterInstance, key: AssetKey) -> int | None:
+    latest = instance.get_latest_materialization_event(key)
+    materialization = latest.asset_materialization if latest is not None else None
+    snapshot = materialization.metadata.get("snapshot id") if materialization is not None else None
+    return int(str(snapshot.value)) if snapshot is not None else None
+
+
+def _is_new(table: IcebergTable, head: int, reported: int | None) -> bool:
+    return reported is None or compare(table, reported, head) is not ContentChange.SAME

@@ -10,6 +10,7 @@ from dagster import DagsterInvariantViolationError, MaterializeResult, OpExecuti
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.declarations import OWN_TABLES, Declarations, Table, ToNamed, load_sound
+from lakehouse.engines.spark.catalog import show_table
 from lakehouse.engines.spark.naming import quoted_table, rows_at
 from lakehouse.orchestration.dagster_names import DagsterNames
 from lakehouse.orchestration.resources.declared_tables import dated_tables, declared_table, ensure_table, with_siblings
@@ -35,6 +36,8 @@ _OWN = "write to a table of your own."
 
 class Lake:
     """Tables, by name. `lake: dg.ResourceParam[Lake]` in an asset's signature is all it takes.
+
+    A table of another catalog is `catalog:namespace.table`, and can be read.
 
     What a step reads is pinned on the first read: a table that is read twice is the same twice, and all tables of one
     stream are those of one moment. A tag keeps what is pinned until the step ends, whatever is published or expired
@@ -68,7 +71,7 @@ class Lake:
         """The catalog, opened on first use."""
         if self.settings.catalog.address.startswith("sqlite:"):
             self.settings.state.make()
-        return open_catalog(self.settings.catalog)
+        return open_catalog(self.settings.catalog, self.settings.other_catalogs)
 
     @cached_property
     def names(self) -> DagsterNames:
@@ -84,7 +87,8 @@ class Lake:
 
     @cached_property
     def _declared(self) -> Declarations:
-        return self._given or load_sound(self.settings.declarations, demo=self.settings.demo)
+        settings = self.settings
+        return self._given or load_sound(settings.declarations, demo=settings.demo, catalogs=settings.other_catalogs)
 
     @property
     def kafka(self) -> KafkaSettings:
@@ -153,8 +157,9 @@ class Lake:
         Raises:
             NoSuchTableError: it does not exist.
         """
-        snapshot_id = self.pin(name)[name].snapshot_id
-        if snapshot_id is None:
+        pinned = self.pin(name)[name]
+        show_table(spark, name, pinned.table.metadata_location)
+        if (snapshot_id := pinned.snapshot_id) is None:
             return spark.createDataFrame([], spark.table(quoted_table(name)).schema)
         return rows_at(spark, name, snapshot_id)
 

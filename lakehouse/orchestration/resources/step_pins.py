@@ -11,7 +11,7 @@ import structlog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table.update import AssertTableUUID
 
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.iceberg.names import identifier_of, is_elsewhere
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, remove_ref
 from lakehouse.protocol.leases.references import commit_missing
 from lakehouse.protocol.seals.read_group import Pinned, read_group
@@ -41,8 +41,8 @@ def pinned_tables(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[
 
 
 def release_pins(catalog: LakeCatalog, names: Iterable[str], pin: Pin) -> None:
-    """Remove the tags of a pin; one that cannot be removed now ends by itself."""
-    left = sorted(set(names))
+    """Remove the tags of a pin; one that cannot be removed now ends by itself. Other catalogs' tables have none."""
+    left = sorted(name for name in set(names) if not is_elsewhere(name))
 
     def still_there() -> list[TableChange]:
         return [change for name in left if (change := _removal(catalog, name, pin)) is not None]

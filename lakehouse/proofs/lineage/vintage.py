@@ -2,7 +2,8 @@
 
 A table that is reached in two ways (a diamond) has to be the same in both. The ways are those that the seals name, up
 to the tables that nobody computes; metadata alone is read, and of each table once. A table whose parts were computed
-from different snapshots is reached in as many ways by itself.
+from different snapshots is reached in as many ways by itself. In another catalog the ways go on by what the seals there
+name, as far as that catalog shows it; what is not told there is told by its own lakehouse, or by nobody.
 """
 
 from collections import deque
@@ -10,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.exceptions import ForbiddenError, NoSuchTableError
 from pyiceberg.table import Table
 
+from lakehouse.iceberg.names import in_catalog, is_elsewhere, split_catalog
 from lakehouse.proofs.lineage.content import ContentChange, compare
 from lakehouse.proofs.lineage.origins import follows_in, origins_of
 from lakehouse.proofs.lineage.sealed import made
@@ -129,11 +131,15 @@ def check_vintage(load: Callable[[str], Table], heads: Mapping[str, int]) -> Vin
         except NoSuchTableError:
             undecided.append(Undecided(reading.path, f"{reading.table} does not exist any more"))
             continue
+        except ForbiddenError:
+            if not is_elsewhere(reading.table):
+                raise
+            continue
         except SealBroken as changed:
             broken.append(changed.message)
             continue
         readings[node] = _described(reading, table, step.seal)
-        if not step.known:
+        if not step.known and not is_elsewhere(reading.table):
             reason = f"of snapshot {reading.snapshot_id} of {reading.table} nobody can say what it was computed from"
             undecided.append(Undecided(reading.path, f"{reason}: its entry, or that of its seal, has expired"))
         for parent in _read_by(readings[node]):
@@ -150,6 +156,7 @@ def _read_by(reading: SnapshotPath) -> Iterator[SnapshotPath | Undecided]:
     """What a table was computed from, each part of it from its own inputs."""
     origins = origins_of(reading.seal)
     follows = follows_in(reading.seal.statement) if reading.seal else ""
+    catalog = split_catalog(reading.table)[0]
     for origin in origins:
         part = origin.among(origins)
         if part and not origin.inputs:
@@ -159,8 +166,10 @@ def _read_by(reading: SnapshotPath) -> Iterator[SnapshotPath | Undecided]:
             )
             yield Undecided(reading.path, reason)
         for name, snapshot_id in origin.inputs.items():
+            if catalog and is_elsewhere(name):  # of a third catalog, whose name there is not known here
+                continue
             yield SnapshotPath(
-                (*reading.path, name),
+                (*reading.path, in_catalog(catalog, name)),
                 snapshot_id,
                 parts=(*reading.parts, part),
                 rebuild=reading.rebuild or bool(follows and name != follows),
@@ -186,6 +195,10 @@ def _compared(
         try:
             table = loaded(name)
         except NoSuchTableError:  # told already
+            continue
+        except ForbiddenError:
+            reason = f"{name} is read at several snapshots, and its catalog does not show it"
+            undecided.append(Undecided(group[0].path, reason))
             continue
         contents, unknown = _grouped(table, sorted(group, key=lambda reading: reading.written_ms))
         undecided += unknown

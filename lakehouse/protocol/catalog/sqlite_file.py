@@ -64,6 +64,22 @@ def require_usable(uri: str, warehouse: str) -> None:
     )
 
 
+def require_there(uri: str) -> None:
+    """Insist that there is a file, of an embedded catalog that is only read: whoever asks it would make an empty one.
+
+    Args:
+        uri: of the database, in the words of SQLAlchemy; one of another kind is not looked at.
+
+    Raises:
+        CatalogUnusable: there is none.
+    """
+    url = make_url(uri)
+    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
+        raise CatalogUnusable(
+            f"There is no catalog database {url.database}.", remedy="correct `uri` in its file of conf/catalogs"
+        )
+
+
 def _has_tables(path: Path) -> bool:
     """Whether there is a sound database with tables in it; waits where it is locked."""
     patient = retrying(

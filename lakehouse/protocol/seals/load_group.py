@@ -7,7 +7,7 @@ from pyiceberg.typedef import Identifier
 from tenacity import retry_if_result
 
 from lakehouse import seal_keys
-from lakehouse.iceberg.names import identifier_of, name_of
+from lakehouse.iceberg.names import identifier_of, name_of, split_catalog
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.history import ancestry, head_of, summary_of
 from lakehouse.protocol.seals.seal import MAINTENANCE
@@ -21,16 +21,20 @@ def load_together(catalog: LakeCatalog, names: Sequence[str]) -> dict[str, Table
 
     The embedded catalog answers from one SELECT. A REST catalog's specification does not say what a reader sees while
     it applies a transaction: if the seals disagree, it is asked again. Tables that go on disagreeing are returned as
-    they are (an operator rolled one back, and the audit says so).
+    they are (an operator rolled one back, and the audit says so). Each catalog's are of a moment of their own.
 
     Raises:
         NoSuchTableError: a table does not exist.
         ReadsNeverSettled: on a REST catalog, the tables changed during every attempt.
     """
-    identifiers: list[Identifier] = [identifier_of(name) for name in names]
-    disagree = retry_if_result(lambda tables: not catalog.reads_whole_commits and not _agree(list(tables.values())))
-    tables = retrying(_SETTLE_TRIES, disagree, longest=OTHERS_FIRST)(catalog.load_tables, identifiers)
-    return {name_of(identifier): table for identifier, table in tables.items()}
+    loaded: dict[str, Table] = {}
+    for other in dict.fromkeys(split_catalog(name)[0] for name in names):
+        group: list[Identifier] = [identifier_of(name) for name in names if split_catalog(name)[0] == other]
+        whole = catalog.reads_whole_commits and not other
+        disagree = retry_if_result(lambda tables, whole=whole: not whole and not _agree(list(tables.values())))
+        tables = retrying(_SETTLE_TRIES, disagree, longest=OTHERS_FIRST)(catalog.load_tables, group)
+        loaded |= {name_of(identifier): table for identifier, table in tables.items()}
+    return {name: loaded[name] for name in names}
 
 
 def _agree(tables: Sequence[Table]) -> bool:

@@ -26,6 +26,8 @@ class Settings(Section):
         timezone: the IANA zone in which a run's creation becomes its runtime date.
         platform: where Spark runs: the name of a file of `conf/platforms/`.
         catalog: where tables live: the name of a file of `conf/catalogs/`.
+        other_catalogs: names of further files of `conf/catalogs/`, whose tables derived tables may read as
+            `name:namespace.table`; each has its own credentials, and is never written to.
         kafka: where Kafka is: the name of a file of `conf/kafka/`.
         ingest: how much one run may take.
         maintenance: how much maintenance may do at one look.
@@ -50,6 +52,7 @@ class Settings(Section):
     automation: AutomationSettings = AutomationSettings()
     dagster: DagsterSettings = DagsterSettings()
     jars: Path | None = None
+    other_catalogs: dict[str, CatalogSettings] = {}
     declarations: tuple[Path, ...]
     demo: bool = True
     polaris: str | None = None

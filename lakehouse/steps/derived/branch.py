@@ -7,6 +7,7 @@ from datetime import date
 from pyspark.sql import DataFrame, SparkSession
 
 from lakehouse.contracts.rules.stored import ContractReport, judge_snapshot
+from lakehouse.engines.spark.catalog import show_table
 from lakehouse.engines.spark.naming import rows_at
 from lakehouse.proofs.lineage.spark_plan.trace import Trace, trace
 from lakehouse.protocol.commit import open_branch
@@ -87,6 +88,7 @@ def compute_on_branch(step: DeriveStep, work: DerivedPlan, spark: SparkSession) 
 def _frame(spark: SparkSession, work: DerivedPlan, input_: Input) -> DataFrame:
     if work.increment is not None and work.increment.followed is input_:
         return work.increment.frame(spark)
+    show_table(spark, input_.name, input_.table.metadata_location)
     return rows_at(spark, input_.name, input_.snapshot_id)
 
 

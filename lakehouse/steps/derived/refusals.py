@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -32,6 +33,18 @@ class InputMissing(DeriveRefused):
         super().__init__(
             f"{table} cannot be computed: {', '.join(reasons)}.",
             remedy=f"materialize {', '.join([*missing, *empty])} first.",
+        )
+
+
+class InputGone(DeriveRefused):
+    """A table of another catalog has nothing of the moment that the run reads it at."""
+
+    def __init__(self, name: str, moment: datetime) -> None:
+        super().__init__(
+            f"{name} has no snapshot of {moment:%Y-%m-%d %H:%M:%S} UTC, when this run began: what was there then has "
+            "expired in its catalog, or it was written first after that.",
+            remedy="start a new run; where snapshots expire sooner than a run ends, have them kept for longer there "
+            "(history.expire.max-snapshot-age-ms of the table), as nothing of ours holds them.",
         )
 
 

@@ -6,6 +6,7 @@ from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import (
     LONGEST_NAME,
     check_column_name,
+    check_input_name,
     check_stream_name,
     check_topic_name,
     table_identifier,
@@ -53,3 +54,13 @@ def test_a_name_too_long_for_a_file_system_is_refused_with_the_limit() -> None:
             table_identifier(name)
     with pytest.raises(DeclarationError, match=r"'x{20}…' cannot name a stream or release: it has 300.*at most 100"):
         check_stream_name("x" * 300)
+
+
+def test_a_table_of_another_catalog_is_an_input_and_nothing_else() -> None:
+    check_input_name("polaris-aws:raw.birds")
+    check_input_name("raw.birds")
+    with pytest.raises(DeclarationError, match=r"'azure:raw.birds' is a table of another catalog"):
+        table_identifier("azure:raw.birds")
+    for name in (":raw.birds", "lake:raw.birds", "a b:raw.birds", "azure:aws:raw.birds", "azure:birds"):
+        with pytest.raises(DeclarationError, match=r"catalog's name|another catalog|cannot name a table"):
+            check_input_name(name)

@@ -2,9 +2,14 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
+from pyspark.sql import SparkSession
 
-from lakehouse.engines.spark import catalog_conf
-from lakehouse.settings import CatalogSettings, SettingsError
+from lakehouse.engines.spark import catalog_conf, spark_session
+from lakehouse.engines.spark.catalog import show_table
+from lakehouse.engines.spark.naming import rows_at
+from lakehouse.protocol.seals.history import head_of
+from lakehouse.settings import CatalogSettings, Settings, SettingsError
+from lakehouse_tests.fixtures.lakes import Lake, sql_settings
 
 LAKE = "spark.sql.catalog.lake"
 
@@ -57,3 +62,51 @@ def test_rest_properties_are_told_in_javas_names() -> None:
 def test_what_spark_cannot_share_with_pyiceberg_is_refused(settings: CatalogSettings) -> None:
     with pytest.raises(SettingsError):
         catalog_conf(settings)
+
+
+def test_another_catalog_stands_under_its_own_name_with_its_own_login() -> None:
+    rest = CatalogSettings(
+        type="rest", uri="http://rest", warehouse="lake", properties={"credential": SecretStr("id:secret")}
+    )
+    conf = catalog_conf(rest, other="aws")
+    assert conf["spark.sql.catalog.aws"] == "org.apache.iceberg.spark.SparkCatalog"
+    assert conf["spark.sql.catalog.aws.credential"] == "id:secret"
+    assert all(key.startswith("spark.sql.catalog.aws") for key in conf)
+    assert catalog_conf(rest, other="aws", reveal=lambda key, _: f"<{key}>")["spark.sql.catalog.aws.credential"] == (
+        "<spark.sql.catalog.aws.credential>"
+    )
+
+
+def test_of_another_sql_catalog_spark_gets_the_keys_of_its_storage_and_no_login() -> None:
+    settings = CatalogSettings(
+        type="sql",
+        uri="postgresql+psycopg://user:hush@db/lake",
+        warehouse="s3://w",
+        properties={"s3.secret-access-key": SecretStr("key"), "password": SecretStr("hush")},
+    )
+    conf = catalog_conf(settings, other="azure")
+    place = "spark.sql.catalog.azure"
+    assert (conf[f"{place}.uri"], conf[f"{place}.clients"]) == ("jdbc:sqlite::memory:", "1")
+    assert conf[f"{place}.io-impl"] == "org.apache.iceberg.aws.s3.S3FileIO"
+    assert conf[f"{place}.s3.secret-access-key"] == "key"
+    assert "hush" not in str(conf)
+
+
+@pytest.mark.spark
+def test_a_table_of_another_catalog_is_read_as_it_was_shown(
+    sql_lake: Lake, spark: SparkSession, spark_settings: Settings, tmp_path: Path
+) -> None:
+    del spark
+    (tmp_path / "own").mkdir()
+    chosen = {"catalog": sql_settings(tmp_path / "own"), "other_catalogs": {"the-other": sql_lake.settings}}
+    name = sql_lake.create("sales")
+    elsewhere = f"the-other:{name}"
+    with spark_session(spark_settings.model_copy(update=chosen), app_name="test") as session:
+        for numbers in ([1], [2]):
+            sql_lake.write(f"step-{numbers[0]}", sales=numbers)
+            table = sql_lake.load(name)
+            show_table(session, elsewhere, table.metadata_location)
+            rows = rows_at(session, elsewhere, head_of(table) or 0).collect()
+            assert sorted(row["n"] for row in rows) == list(range(1, numbers[0] + 1))
+        show_table(session, name, "")  # one of the own catalog is found as ever
+    assert sql_lake.load(name).metadata_location == table.metadata_location

@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+from pyiceberg.exceptions import ForbiddenError
 from pyiceberg.table import Table
 
+from lakehouse.iceberg.names import split_catalog
 from lakehouse.proofs.lineage.origins import Origin
 from lakehouse.proofs.lineage.vintage import Vintage, check_vintage
+from lakehouse.protocol.catalog.change import TableChange, remove_snapshots
 from lakehouse_tests.proofs.audit.document import seals
 from lakehouse_tests.proofs.lineage.computed import TOP, A, B, C, Computed, derived, lake_of
 
@@ -268,3 +271,54 @@ def test_rows_that_only_a_rebuild_can_renew_are_told_as_such(tmp_path: Path) -> 
     new = {**old, other: lake.head(other)}
     lake.compute(log, follows=A, of=new, computed_from=[Origin(old), Origin(new)])
     assert f"{log} (some of its rows) ← {other}" in str(vintage(lake, log).differences[0])
+
+
+def _elsewhere(lake: Computed, *, hidden: str = "") -> Vintage:
+    """The top table as another catalog's: what it names there is asked for there."""
+
+    def load(name: str) -> Table:
+        catalog, table = split_catalog(name)
+        assert catalog == "azure", f"{name} is no table of ours"
+        if table == hidden:
+            raise ForbiddenError(f"no privilege on {table}")
+        return lake.load(table)
+
+    return check_vintage(load, {f"azure:{TOP}": lake.head(TOP)})
+
+
+def test_the_ways_go_on_in_another_catalog(lake: Computed) -> None:
+    _two_versions(lake)
+    [difference] = _elsewhere(lake).differences
+    assert difference.ancestor == f"azure:{A}"
+    assert f"azure:{TOP} ← azure:{B} ← azure:{A}" in str(difference)
+
+
+def test_what_another_catalog_does_not_show_is_compared_by_its_snapshots_alone(lake: Computed) -> None:
+    lake.source()
+    lake.compute(B)
+    lake.compute(C)
+    lake.compute(TOP)
+    assert _elsewhere(lake, hidden=A).passed
+    lake.source()
+    lake.compute(C)
+    lake.compute(TOP)
+    vintage_elsewhere = _elsewhere(lake, hidden=A)
+    assert [undecided.reason for undecided in vintage_elsewhere.undecided] == [
+        f"azure:{A} is read at several snapshots, and its catalog does not show it"
+    ]
+
+
+def test_a_table_elsewhere_that_nobody_seals_is_read_as_it_is(lake: Computed) -> None:
+    """Its history has expired, and there was no seal in it: it says nothing, and hides nothing of ours."""
+    lake.source()
+    table = lake.catalog.create_table(("raw", "plain"), lake.load(A).schema())
+    for _ in range(2):
+        table.append(lake.load(A).scan().to_arrow())
+    first, last = (entry.snapshot_id for entry in table.metadata.snapshot_log)
+    lake.catalog.commit_tables([TableChange(("raw", "plain"), (), (remove_snapshots([first]),))])
+
+    def load(_: str) -> Table:
+        return lake.load("raw.plain")
+
+    assert check_vintage(load, {"azure:raw.plain": last}).passed
+    assert not check_vintage(load, {"raw.plain": last}).passed

@@ -1,15 +1,16 @@
-"""What a plan reads: tables of the lake with their snapshots, and whatever else rows come from."""
+"""What a plan reads: tables of Iceberg catalogs with their snapshots, and whatever else rows come from."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from lakehouse.engines.spark.catalog import LAKE
-from lakehouse.iceberg.names import name_of
+from lakehouse.iceberg.names import in_catalog, name_of
 from lakehouse.proofs.lineage.spark_plan.ranges import range_end
 from lakehouse.proofs.lineage.spark_plan.tree import Node
 
 CATALOG = LAKE.rpartition(".")[2]
+_SPARKS_OWN = "spark_catalog"
 _PART = r"(?:`(?:[^`]|``)+`|[^\s.`]+)"
 _RELATION = re.compile(r"RelationV2\[(?P<columns>.*?)\] (?P<rest>.*)", re.DOTALL)
 _NAMED = re.compile(rf"(?P<name>{_PART}(?:\.{_PART})*)(?: VERSION AS OF '(?P<version>\d+)')?(?P<more>.*)", re.DOTALL)
@@ -35,7 +36,8 @@ class Scan:
     """One place of a plan where rows are read.
 
     Args:
-        source: `namespace.table` of a table in the lake; other sources by a name that a person understands.
+        source: `namespace.table` of a table in the lake, `catalog:namespace.table` of one in another catalog; other
+            sources by a name that a person understands.
         snapshot_id: which the plan names; None where it names none, such as for a branch or a table by name alone.
         rows: whether it reads the rows of a table of the lake, and not of something else or a table about it.
         columns: what it gives, as printed.
@@ -82,17 +84,19 @@ def _named(rest: str, columns: str) -> Scan:
     if match is None:
         return Scan("unknown (RelationV2)")
     parts = [part[1:-1].replace("``", "`") if part[0] == "`" else part for part in re.findall(_PART, match["name"])]
-    if parts[0] != CATALOG or len(parts) < 3:
+    if parts[0] == _SPARKS_OWN or len(parts) < 3:
         return Scan(name_of(parts))
+    catalog = "" if parts[0] == CATALOG else parts[0]
     version = int(match["version"]) if match["version"] else None
     *table, last = parts[1:]
     of_table = len(table) >= 2  # else `last` is the table's own name
     if of_table and last in _ABOUT:
-        return Scan(name_of(table))
+        return Scan(in_catalog(catalog, name_of(table)))
     snapshot_match = _AT_SNAPSHOT.fullmatch(last) if of_table else None
     if snapshot_match is not None or (of_table and _OTHER_STATE.fullmatch(last)):
-        return Scan(name_of(table), int(snapshot_match[1]) if snapshot_match else None, rows=True, columns=columns)
-    return Scan(name_of(parts[1:]), version, rows=True, columns=columns)
+        snapshot_id = int(snapshot_match[1]) if snapshot_match else None
+        return Scan(in_catalog(catalog, name_of(table)), snapshot_id, rows=True, columns=columns)
+    return Scan(in_catalog(catalog, name_of(parts[1:])), version, rows=True, columns=columns)
 
 
 def _old_relation(text: str) -> Scan:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from lakehouse import seal_keys
+from lakehouse.iceberg.names import is_elsewhere
 from lakehouse.proofs.lineage.computations import Computation
 from lakehouse.proofs.lineage.vintage import Vintage
 from lakehouse.protocol.seals.attempt import Attempt
@@ -108,19 +109,22 @@ def _differs(request: RunRequest, input_: Input) -> list[str]:
         return ["nobody sealed it, so its date is not known"]
     if len(input_.parts) > 1:
         return [
-            f"{part}: {computation.whose}" for part, computation in _parts(input_) if not _is_of(request, computation)
+            f"{part}: {computation.whose}"
+            for part, computation in _parts(input_)
+            if computation.runtime_date != request.attempt.runtime_date or not _agrees(computation, request, input_)
         ]
     reasons: list[str] = []
     if input_.date != request.attempt.runtime_date:
         reasons.append(f"its runtime date is {input_.date or 'not known'}")
-    if input_.parts and not input_.parts[-1].is_of(run_computation(request.attempt, request.parameters)):
+    if input_.parts and not _agrees(input_.parts[-1], request, input_):
         reasons.append(f"its parameters are others ({_others(request.parameters, input_)})")
     return reasons
 
 
-def _is_of(request: RunRequest, computation: Computation) -> bool:
+def _agrees(computation: Computation, request: RunRequest, input_: Input) -> bool:
+    """Whether the parameters are the run's own; of another catalog's lakehouse, those that both have by name."""
     run = run_computation(request.attempt, request.parameters)
-    return computation.runtime_date == run.runtime_date and computation.is_of(run)
+    return computation.agrees_with(run) if is_elsewhere(input_.name) else computation.is_of(run)
 
 
 def _parts(input_: Input) -> list[tuple[str, Computation]]:

@@ -7,9 +7,9 @@ from pyiceberg.table import Table
 
 from lakehouse import seal_keys
 from lakehouse.declarations import Declarations, Derived, Mirror, Stream
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.iceberg.names import identifier_of, is_elsewhere
 from lakehouse.proofs.lineage.computations import Computation, computations_of
-from lakehouse.proofs.lineage.sealed import made
+from lakehouse.proofs.lineage.sealed import DERIVE, made
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.seals.covered import unsealed_commits
 from lakehouse.protocol.seals.read_group import Pinned, read_group
@@ -25,10 +25,11 @@ class Input:
 
     Args:
         argument: what the function calls it.
-        name: `namespace.table`.
+        name: `namespace.table`, of another catalog `catalog:namespace.table`.
         table: as it was loaded.
         snapshot_id: what is read of it.
-        dated: whether it declares a runtime date column; streams, changelogs and mirrors do not.
+        dated: whether it declares a runtime date column; streams, changelogs and mirrors do not. Of another catalog's
+            its seal says so: that of a derived table has a date.
         external: whether no derivation writes it.
         seal: the newest statement about its rows at that snapshot; None where nobody sealed it.
     """
@@ -124,6 +125,8 @@ def _remedy(name: str, writer: object) -> str:
         case Derived():
             rebuild = " --rebuild" if writer.mode == "incremental" else ""
             return f"compute {name} anew, by `lakehouse derive {name}{rebuild}`"
+        case _ if is_elsewhere(name):
+            return f"have {name} mended in the lakehouse that writes it"
         case _:
             return f"write {name} anew as a whole"
 
@@ -131,12 +134,15 @@ def _remedy(name: str, writer: object) -> str:
 def _input(argument: str, name: str, pinned: Mapping[str, Pinned], declarations: Declarations) -> Input:
     table, snapshot_id = pinned[name].table, pinned[name].snapshot_id
     assert snapshot_id is not None
+    seal = made(table, snapshot_id).seal
+    declared = declarations.tables.get(name)
+    dated = declared.runtime_date_column is not None if declared else seal is not None and seal.kind == DERIVE
     return Input(
         argument=argument,
         name=name,
         table=table,
         snapshot_id=snapshot_id,
-        dated=declarations.tables[name].runtime_date_column is not None,
+        dated=dated,
         external=name not in declarations.derived,
-        seal=made(table, snapshot_id).seal,
+        seal=seal,
     )

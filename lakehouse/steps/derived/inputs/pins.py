@@ -16,11 +16,12 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.update import AssertTableUUID
 
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.iceberg.names import identifier_of, is_elsewhere
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, set_tag
 from lakehouse.protocol.leases.references import commit_missing
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.steps.derived.inputs.elsewhere import read_as_of
 
 PIN_PREFIX = "lakehouse_pin_"
 KEPT = timedelta(days=7)
@@ -69,11 +70,19 @@ def pin_inputs(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[str
 
     A table that does not exist, or has no snapshot yet, cannot be held and is left out; it is pinned by the first step
     that finds it written. Tags of runs that have ended, or that began a week or more before this one, go in the same
-    commit.
+    commit. Tables of other catalogs get none: they are read as of the moment when the run began.
 
     Raises:
         CommitFailedException: other commits came first too often.
+        InputGone: a table of another catalog has no snapshot of that moment.
     """
+    elsewhere = [name for name in names if is_elsewhere(name)]
+    return _tagged(catalog, [name for name in names if not is_elsewhere(name)], pin) | (
+        read_as_of(catalog, elsewhere, pin.begun_ms) if elsewhere else {}
+    )
+
+
+def _tagged(catalog: LakeCatalog, names: Sequence[str], pin: Pin) -> dict[str, Pinned]:
     pinned: dict[str, Pinned] = {}
 
     def missing() -> list[TableChange]:
