@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.polaris.declared.catalog import CatalogRole, PolarisCatalog
 from lakehouse.polaris.declared.privileges import READS, TASKS
 from lakehouse.polaris.declared.server import PolarisServer
@@ -86,7 +87,7 @@ def grants_of(role: CatalogRole) -> Iterator[Grant]:
 
 
 def _on(namespace: str, privilege: str) -> Grant:
-    return Grant("namespace", privilege, tuple(namespace.split(".")))
+    return Grant("namespace", privilege, identifier_of(namespace))
 
 
 def _with_parents(namespaces: tuple[str, ...]) -> Iterator[str]:

@@ -257,7 +257,7 @@ def test_a_cancelled_run_ends_its_driver(settings: Settings, driver: Driver, mon
         if next(looks) > 0 and any("at work" in chunk.read_text() for chunk in reports.iterdir()):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(remote, "_wait", cancelled)
+    monkeypatch.setattr(watched_job, "_wait", cancelled)
     with dg.DagsterInstance.ephemeral() as instance:
         assert not run(settings, instance).success
     (folder,) = (settings.state.root / "submit" / "ingest_birds").iterdir()

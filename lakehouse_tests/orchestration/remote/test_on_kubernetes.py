@@ -20,6 +20,7 @@ from lakehouse.engines.submit.kubernetes.api import KubernetesApi
 from lakehouse.engines.submit.kubernetes.jobs import KubernetesJobs
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse.orchestration.remote import asset as remote
+from lakehouse.orchestration.remote import watched_job
 from lakehouse.orchestration.remote.asset import remote_asset
 from lakehouse.orchestration.resources import Lake
 from lakehouse.settings import Platform, Settings
@@ -142,14 +143,14 @@ def test_a_cancelled_run_deletes_its_application(
     settings: tuple[Settings, FakeCluster], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built, cluster = settings
-    real = remote._wait
+    real = watched_job._wait
 
     def cancelled(seconds: float) -> None:
         real(seconds)
         if any("at work in a pod" in line for line in _messages(Path(str(built.platform.messages)))):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(remote, "_wait", cancelled)
+    monkeypatch.setattr(watched_job, "_wait", cancelled)
     endless = driver().replace("if False", "if True")
     with dg.DagsterInstance.ephemeral() as instance, operator(cluster, endless) as drivers:
         assert not run(built, instance).success

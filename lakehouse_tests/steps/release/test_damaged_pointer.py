@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lakehouse.cli import app
-from lakehouse.cli.commands.prove import audit as command
+from lakehouse.cli.commands.prove import audit, audit_proofs
 from lakehouse.declarations import ORPHANS, Declarations, Expire
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.steps.maintenance.expire.expire import expire
@@ -58,8 +58,9 @@ def test_of_members_by_declaration_or_tag_and_of_the_pointer_nothing_goes(group:
 
 
 def test_the_audit_tells_it_once(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "catalog_of", lambda _: group.catalog)
-    monkeypatch.setattr(command, "declarations_of", lambda _: declared(group, "a", "b", "c"))
+    monkeypatch.setattr(audit_proofs, "catalog_of", lambda _: group.catalog)
+    for module in (audit, audit_proofs):
+        monkeypatch.setattr(module, "declarations_of", lambda _: declared(group, "a", "b", "c"))
     result = CliRunner().invoke(app, ["audit"])
     assert result.exit_code == 1, result.output
     assert "BROKEN pointer: " in result.output
