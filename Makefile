@@ -36,7 +36,7 @@ port:
 	@if (exec 3<>/dev/tcp/127.0.0.1/$(PORT)) 2>/dev/null && [[ ! -e $${LAKEHOUSE_HOME:-.lakehouse}/dagster/alive/dev.lock ]]; then \
 		echo "error: Port $(PORT) is taken. Remedy: choose another: make dev PORT=N" >&2; exit 2; fi
 
-dev: port env ## Broker, Spark Connect and the Dagster UI (PORT=3000) with sensors; Ctrl-C stops all
+dev: port env ## Broker, Spark Connect and the Dagster UI (PORT=3000) with sensors; Ctrl-C stops what it started
 	@$(BIN)/lakehouse dev --port $(PORT)
 
 test: env-browser ## All tests: make coverage, then those with servers (ORDER=reverse or ORDER=shuffle:7 for another order)

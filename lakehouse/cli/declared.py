@@ -44,7 +44,8 @@ def declarations_of(context: Context) -> Declarations:
     settings = context.settings
     declarations = load_sound(settings.declarations, demo=settings.demo, catalogs=settings.other_catalogs)
     for broken in declarations.broken:
-        stopped = f" It stops {', '.join(broken.tables)}." if broken.tables else ""
+        names = sorted({*broken.tables, *(name for name, why in declarations.stopped.items() if broken.message in why)})
+        stopped = f" It stops {', '.join(names)}." if names else ""
         context.warn_once(f"DOES NOT LOAD: {broken}{stopped}")
     if any(isinstance(stream.route, ToNamed) for stream in declarations.streams.values()):
         return with_made_tables(declarations, catalog_of(context))

@@ -146,6 +146,11 @@ class Stream:
         if self.topics is None:
             check_topic_name(self.name, self.topic)
             return
+        if not isinstance(self.topics, Topics | TopicPattern):
+            raise DeclarationError(
+                f"Stream {self.name}: topics is {self.topics!r}.",
+                remedy='write topic="…" for one, topics=Topics("…", "…") or topics=TopicPattern("…") for several.',
+            )
         if self.topic:
             raise DeclarationError(
                 f"Stream {self.name}: it has both a topic and topics.", remedy="write one of them: topics=Topics(…)."

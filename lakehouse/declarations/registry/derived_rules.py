@@ -10,6 +10,7 @@ from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.policies.expectation import References, SameValues, SampleOf
 from lakehouse.declarations.policies.expectation_rules import check_other_side
 from lakehouse.declarations.registry.broken import Contradiction
+from lakehouse.declarations.registry.meant import declare_or_use
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.table import Table
 from lakehouse.iceberg.names import is_elsewhere
@@ -141,7 +142,7 @@ def _require(
     if name not in declared.tables:
         raise Contradiction(
             f"{subject} {name}, which is not declared.",
-            remedy=f"declare it, or use one of {', '.join(sorted(declared.tables))}.",
+            remedy=declare_or_use(name, declared.tables),
             tables=tables,
             releases=releases,
             missing=name,

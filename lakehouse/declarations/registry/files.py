@@ -18,6 +18,7 @@ from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.mirror import Mirror
 from lakehouse.declarations.registry.broken import FileBroken
+from lakehouse.declarations.registry.meant import correction
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
@@ -124,7 +125,10 @@ def _explained(file: Path, error: BaseException) -> FileBroken:
     if isinstance(error, DeclarationError):
         return FileBroken(f"{location}: {error.message}", remedy=error.remedy, file=file, line=line)
     message = f"{location}: {type(error).__name__}: {error}."
-    return FileBroken(message, remedy="correct the file.", file=file, line=line)
+    import lakehouse  # what is public is known when all of it is there
+
+    public = {name: getattr(lakehouse, name) for name in lakehouse.__all__}
+    return FileBroken(message, remedy=correction(error, public), file=file, line=line)
 
 
 class _Uncached(importlib.machinery.SourceFileLoader):

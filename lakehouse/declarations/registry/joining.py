@@ -17,6 +17,7 @@ from lakehouse.declarations.registry.change_streams import change_streams
 from lakehouse.declarations.registry.declarations import Declarations
 from lakehouse.declarations.registry.derived_rules import check_derived, check_expectations, check_releases
 from lakehouse.declarations.registry.files import Item
+from lakehouse.declarations.registry.meant import declare_or_use
 from lakehouse.declarations.registry.stream_rules import streamed
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.stream import Stream
@@ -103,7 +104,7 @@ class Collected:
         if mirror.changelog_name not in self._changelogs:
             raise Contradiction(
                 f"{file}: the mirror {mirror.name} follows {mirror.changelog_name}, which is no declared changelog.",
-                remedy=f"declare it, or use one of {', '.join(sorted(self._changelogs)) or '(none yet)'}.",
+                remedy=declare_or_use(mirror.changelog_name, self._changelogs),
                 tables=[mirror.name],
                 missing=mirror.changelog_name,
             )

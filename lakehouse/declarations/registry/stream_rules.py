@@ -3,12 +3,16 @@
 from pathlib import Path
 
 from lakehouse.declarations.columns.record_parts import check_record_part
+from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG
+from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_LOG, ORPHANS
+from lakehouse.declarations.own_tables.statistics import STATISTICS
 from lakehouse.declarations.policies.json_schema_format import JsonSchema
 from lakehouse.declarations.policies.mixed_format import Mixed
 from lakehouse.declarations.policies.protobuf_format import Protobuf
 from lakehouse.declarations.policies.record_format import Raw, record_part
 from lakehouse.declarations.registry.broken import Contradiction
 from lakehouse.declarations.registry.declarations import Declarations
+from lakehouse.declarations.registry.meant import declare_or_use
 from lakehouse.declarations.routes import several_tables
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
@@ -24,7 +28,7 @@ def streamed(stream: Stream, file: Path, name: str, declarations: Declarations) 
     if table is None:
         raise Contradiction(
             f"{file}: stream {stream.name} goes to {name}, which is not declared.",
-            remedy=f"declare it, or use one of {', '.join(sorted(declarations.tables)) or '(none yet)'}.",
+            remedy=declare_or_use(name, _without_writer(declarations)),
             streams=[stream.name],
             missing=name,
         )
@@ -54,6 +58,12 @@ def streamed(stream: Stream, file: Path, name: str, declarations: Declarations) 
         )
     _require_parts(stream, file, table)
     return table.with_coordinates()
+
+
+def _without_writer(declarations: Declarations) -> list[str]:
+    """Tables that a stream may have meant: nothing else writes them, and they are not the lakehouse's own."""
+    own = {AUDIT_LOG.name, MAINTENANCE_LOG.name, ORPHANS.name, STATISTICS.name}
+    return [name for name in declarations.tables if name not in own and declarations.writer(name) is None]
 
 
 def _require_parts(stream: Stream, file: Path, table: Table) -> None:

@@ -9,6 +9,7 @@ import typer
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import declarations_of
 from lakehouse.cli.processes.run_context import ended_by_signals, resumable, say, servers
+from lakehouse.cli.servers import local_broker
 from lakehouse.engines.kafka import create_topic, read_topic
 from lakehouse.errors import LakehouseError
 from lakehouse.quantities import quantity
@@ -70,6 +71,9 @@ def dev(
         context,
         "stopped: nothing half-written is visible; the next `lakehouse dev` or `lakehouse run` goes on from there",
     )
+    broker = local_broker(context)
+    if broker is not None and broker.running():
+        say(context, "the broker was there before and goes on: `lakehouse down` stops it")
 
 
 def _fill_topics(context: Context, days: int) -> None:

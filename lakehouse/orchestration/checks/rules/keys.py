@@ -24,6 +24,7 @@ KEY_DESCRIPTION = (
     "rows were only added since this check has passed, of new ones and of the files that can hold their keys."
 )
 _COLUMNS, _SNAPSHOT = "key", "snapshot id"
+_IMPORTS = "`from datetime import timedelta`, `from lakehouse import Deduplicate, Maintenance`"
 _LOOKED_BACK = 20
 
 
@@ -85,7 +86,7 @@ def key_remedy(check_run: TableCheckRun) -> str:
         return f" Remedy: {command}."
     policy = 'Deduplicate(order_by=("_kafka_offset desc",), closed_after=timedelta(0))'
     declaration = f"`maintenance=Maintenance(deduplicate={policy})`"
-    return f" Remedy, where the newest message is right: declare {declaration}, then {command}."
+    return f" Remedy, where the newest message is right: declare {declaration} ({_IMPORTS}), then {command}."
 
 
 def _proven(check_run: TableCheckRun) -> int | None:

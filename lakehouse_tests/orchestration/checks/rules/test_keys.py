@@ -23,13 +23,19 @@ alone = Table(name="shop.alone", schema=Orders, description="Of nobody.", owner=
 stream = Stream(name="orders", topic="orders", route=ToTable("shop.orders"))
 """
 POLICY = 'maintenance=Maintenance(deduplicate=Deduplicate(order_by=("_kafka_offset desc",), closed_after=timedelta(0)))'
+IMPORTS = "`from datetime import timedelta`, `from lakehouse import Deduplicate, Maintenance`"
+DECLARATION = f"declare `{POLICY}` ({IMPORTS})"
 COMMAND = "`lakehouse maintain shop.orders --only deduplicate --yes`"
 
 
 @pytest.mark.parametrize(
     ("name", "declared", "remedy"),
     [
-        ("shop.orders", "", f" Remedy, where the newest message is right: declare `{POLICY}`, then {COMMAND}."),
+        (
+            "shop.orders",
+            "",
+            f" Remedy, where the newest message is right: declare `{POLICY}`{IMPORTS}, then {COMMAND}.",
+        ),
         ("shop.orders", POLICY, f" Remedy: {COMMAND}."),
         ("shop.alone", "", ""),
     ],

@@ -1,0 +1,37 @@
+"""What somebody may have meant who wrote a name that there is not: the remedies of declarations that do not load."""
+
+import difflib
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+
+MOST_NAMES = 8
+"""More names than that are not read in a line."""
+_KEYWORD = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
+
+
+def declare_or_use(name: str, known: Iterable[str]) -> str:
+    """The remedy for a table that is not declared: the ones with a similar name, or all where these are few."""
+    names = sorted(known)
+    if similar := difflib.get_close_matches(name, names, n=3, cutoff=0.75):
+        return f"did you mean {' or '.join(similar)}? Otherwise declare it."
+    if len(names) > MOST_NAMES:
+        return "declare it, or use one of those that `lakehouse tables` lists."
+    return f"declare it, or use one of {', '.join(names) or '(none yet)'}."
+
+
+def correction(error: BaseException, public: Mapping[str, object]) -> str:
+    """The remedy for an error that a file of declarations raised.
+
+    Args:
+        error: what it raised.
+        public: name → what a file may import from `lakehouse`.
+    """
+    if isinstance(error, NameError) and error.name in public:
+        return f"add `from lakehouse import {error.name}`."
+    match = _KEYWORD.fullmatch(str(error)) if isinstance(error, TypeError) else None
+    named = public.get(match[1]) if match else None
+    keywords = inspect.signature(named).parameters if callable(named) else ()
+    if match and (similar := difflib.get_close_matches(match[2], keywords, n=1)):
+        return f"did you mean {similar[0]}? Otherwise leave it out."
+    return "correct the file."
