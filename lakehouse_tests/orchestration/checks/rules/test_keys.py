@@ -34,7 +34,7 @@ COMMAND = "`lakehouse maintain shop.orders --only deduplicate --yes`"
         (
             "shop.orders",
             "",
-            f" Remedy, where the newest message is right: declare `{POLICY}`{IMPORTS}, then {COMMAND}.",
+            f" Remedy, where the newest message is right: {DECLARATION}, then {COMMAND}.",
         ),
         ("shop.orders", POLICY, f" Remedy: {COMMAND}."),
         ("shop.alone", "", ""),
