@@ -76,7 +76,7 @@ def test_commands_about_everything_do_the_rest_and_end_with_2(flock: House) -> N
     done = flock.command("plan", exit_code=2)
     assert "raw.flock" not in done.stdout, "it is as declared"
     assert done.stderr.count("DOES NOT LOAD: ") == 1
-    assert "It stops raw.birds." in done.stderr
+    assert "It stops quarantine.birds, raw.birds." in done.stderr
     assert flock.command("apply", exit_code=2).stderr.count("DOES NOT LOAD: ") == 1
     proven = flock.command("audit", exit_code=2)
     assert "Nothing is proven of what it declares." in proven.stderr
