@@ -1,11 +1,10 @@
 """What a table of a stream has to be: declared, appended to, and with columns that records can fill."""
 
+from functools import partial
 from pathlib import Path
 
 from lakehouse.declarations.columns.record_parts import check_record_part
 from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG
-from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_LOG, ORPHANS
-from lakehouse.declarations.own_tables.statistics import STATISTICS
 from lakehouse.declarations.policies.json_schema_format import JsonSchema
 from lakehouse.declarations.policies.mixed_format import Mixed
 from lakehouse.declarations.policies.protobuf_format import Protobuf
@@ -16,6 +15,7 @@ from lakehouse.declarations.registry.meant import declare_or_use
 from lakehouse.declarations.routes import several_tables
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
+from lakehouse.iceberg.names import identifier_of
 
 
 def streamed(stream: Stream, file: Path, name: str, declarations: Declarations) -> Table:
@@ -32,29 +32,24 @@ def streamed(stream: Stream, file: Path, name: str, declarations: Declarations) 
             streams=[stream.name],
             missing=name,
         )
+    refused = partial(Contradiction, streams=[stream.name], tables=[name])
     if table.write_mode != "append":
-        raise Contradiction(
+        raise refused(
             f"{file}: stream {stream.name} appends to {name}, whose write mode is {table.write_mode} "
             f"({declarations.files[name]}).",
             remedy="declare write_mode='append'.",
-            streams=[stream.name],
-            tables=[name],
         )
     if stream.topics is not None and table.duplicates is not None:
-        raise Contradiction(
+        raise refused(
             f"{file}: stream {stream.name} reads several topics, and {name} drops duplicates, which are told by "
             f"partition and offset of one topic ({declarations.files[name]}).",
             remedy="leave `duplicates` out, or declare a stream for each topic.",
-            streams=[stream.name],
-            tables=[name],
         )
     if several_tables(stream.route) and (table.keep or table.duplicates is not None):
-        raise Contradiction(
+        raise refused(
             f"{file}: stream {stream.name} sends a record to several tables, and {name} would drop some of them "
             f"({declarations.files[name]}).",
             remedy="leave `keep` and `duplicates` out, or give the table a stream of its own.",
-            streams=[stream.name],
-            tables=[name],
         )
     _require_parts(stream, file, table)
     return table.with_coordinates()
@@ -62,30 +57,27 @@ def streamed(stream: Stream, file: Path, name: str, declarations: Declarations) 
 
 def _without_writer(declarations: Declarations) -> list[str]:
     """Tables that a stream may have meant: nothing else writes them, and they are not the lakehouse's own."""
-    own = {AUDIT_LOG.name, MAINTENANCE_LOG.name, ORPHANS.name, STATISTICS.name}
-    return [name for name in declarations.tables if name not in own and declarations.writer(name) is None]
+    own, *_ = identifier_of(AUDIT_LOG.name)
+    return [name for name in declarations.tables if identifier_of(name)[0] != own and declarations.writer(name) is None]
 
 
 def _require_parts(stream: Stream, file: Path, table: Table) -> None:
     """Of a raw record there is nothing but its parts."""
+    refused = partial(Contradiction, streams=[stream.name], tables=[table.name])
     if table.evolution is not None and isinstance(stream.format, JsonSchema | Protobuf | Mixed):
-        raise Contradiction(
+        raise refused(
             f"{file}: {table.name} has an evolution, and stream {stream.name} reads its records as "
             f"{type(stream.format).__name__}.",
             remedy="leave it out: tables follow records in JSON and in Avro.",
-            streams=[stream.name],
-            tables=[table.name],
         )
     if not isinstance(stream.format, Raw):
         return
     for column in table.own_columns:
         if not record_part(stream.format, column):
-            raise Contradiction(
+            raise refused(
                 f"{file}: stream {stream.name} leaves records raw, and nothing of them can fill {table.name}."
                 f"{column.name}.",
                 remedy="call it key, value or headers, give it the metadata {'record': …}, or leave it out.",
-                streams=[stream.name],
-                tables=[table.name],
             )
         if not column.record:
             check_record_part(f"{table.name}.{column.name}", column.name, column.type)

@@ -56,9 +56,9 @@ def load_tables_of(catalog: LakeCatalog, stream: Stream, declarations: Declarati
             raise
         require_one_that_goes_on(stream, declarations, unloaded)
         bases = read_bases(catalog, [name for name in names if name not in unloaded])
-    for name in _emptied(stream, bases):
+    for name, rows in _emptied(stream, bases).items():
         if stops_alone(stream, declarations.tables[name]):
-            unloaded[name] = TableEmptied(stream.name, {name: _emptied(stream, bases)[name]})
+            unloaded[name] = TableEmptied(stream.name, {name: rows})
     require_one_that_goes_on(stream, declarations, unloaded)
     return Loadable({name: base for name, base in bases.items() if name not in unloaded}, unloaded)
 

@@ -8,35 +8,16 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
-from lakehouse.settings import KafkaSettings
-from lakehouse_tests.orchestration.assets.house import write_conf
+from lakehouse_tests.cli.commands.prove.kinds.computed_lake import computed_lake
 from lakehouse_tests.proofs.audit.document import Document, redigest, seals
-from lakehouse_tests.proofs.lineage.computed import DAY, OTHER_DAY, TOP, A, B, C, Computed, derived, lake_of
+from lakehouse_tests.proofs.lineage.computed import DAY, OTHER_DAY, TOP, A, B, C, Computed
 
 pytestmark = pytest.mark.slow
-
-DECLARED = '''
-"""What `lake_of` has created, declared again for the command."""
-
-from lakehouse_tests.proofs.lineage.computed import A, B, C, TOP, derived, source
-
-raw = source(A)
-b, c, top = derived(B, A), derived(C, A), derived(TOP, B, C)
-'''
 
 
 @pytest.fixture
 def lake(tmp_path: Path, jars: Path) -> Computed:
-    conf = write_conf(tmp_path, KafkaSettings(bootstrap_servers="127.0.0.1:1"), jars)
-    for file in (conf / "declarations").rglob("*.py"):
-        file.unlink()
-    (conf / "declarations" / "computed.py").write_text(DECLARED.lstrip())
-    lake = lake_of(tmp_path / "state", [A], derived(B, A), derived(C, A), derived(TOP, B, C))
-    lake.source()
-    lake.compute(B)
-    lake.compute(C)
-    lake.compute(TOP)
-    return lake
+    return computed_lake(tmp_path, jars)
 
 
 def audit(lake: Computed, *arguments: str) -> Result:

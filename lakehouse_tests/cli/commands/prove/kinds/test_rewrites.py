@@ -7,27 +7,17 @@ import pyarrow as pa
 import pytest
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 
-from lakehouse.settings import KafkaSettings
-from lakehouse_tests.cli.commands.prove.kinds.test_derived import DECLARED, audit
-from lakehouse_tests.orchestration.assets.house import write_conf
+from lakehouse_tests.cli.commands.prove.kinds.computed_lake import computed_lake
+from lakehouse_tests.cli.commands.prove.kinds.test_derived import audit
 from lakehouse_tests.proofs.audit.document import ancestry
-from lakehouse_tests.proofs.lineage.computed import DAY, TOP, A, B, C, Computed, derived, lake_of
+from lakehouse_tests.proofs.lineage.computed import DAY, TOP, Computed
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def lake(tmp_path: Path, jars: Path) -> Computed:
-    conf = write_conf(tmp_path, KafkaSettings(bootstrap_servers="127.0.0.1:1"), jars)
-    for file in (conf / "declarations").rglob("*.py"):
-        file.unlink()
-    (conf / "declarations" / "computed.py").write_text(DECLARED.lstrip())
-    lake = lake_of(tmp_path / "state", [A], derived(B, A), derived(C, A), derived(TOP, B, C))
-    lake.source()
-    lake.compute(B)
-    lake.compute(C)
-    lake.compute(TOP)
-    return lake
+    return computed_lake(tmp_path, jars)
 
 
 def rewritten(lake: Computed, name: str, *numbers: int) -> int:
