@@ -14,6 +14,7 @@ from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 from pyiceberg.table.update import (
     AddSnapshotUpdate,
     AssertRefSnapshotId,
+    AssertTableUUID,
     RemoveSnapshotRefUpdate,
     RemoveSnapshotsUpdate,
     SetSnapshotRefUpdate,
@@ -113,7 +114,7 @@ def require(document: Document, requirements: Sequence[TableRequirement]) -> Non
                 raise CommitFailedException(
                     f"{requirement.ref} is at {snapshot_id}, expected {requirement.snapshot_id}"
                 )
-        else:
+        elif not (isinstance(requirement, AssertTableUUID) and str(requirement.uuid) == document.get("table-uuid")):
             metadata = metadata or parsed(document)
             requirement.validate(metadata)
 

@@ -4,7 +4,6 @@ import gzip
 import re
 import uuid
 import zlib
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -18,16 +17,14 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Identifier, Properties
 
 from lakehouse.iceberg.contradictions.contradiction import contradiction_in
-from lakehouse.iceberg.durable_files import local_path, sync_files
+from lakehouse.iceberg.durable_files import sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA
 from lakehouse.protocol.catalog.document import Document, parsed
+from lakehouse.protocol.catalog.recent_documents import RecentDocuments, stamp_of
 from lakehouse.protocol.errors import MetadataFileDamaged
 
 _log = structlog.get_logger(__name__)
-_MOST_KEPT = 8
-_Stamp = tuple[int, int, int] | None  # bytes, nanoseconds of the last change, inode; None of a file that is gone
-_IN_OBJECT_STORE: _Stamp = (0, 0, 0)
 _SCHEME = re.compile("^[A-Za-z][A-Za-z0-9+.-]*:/*|^/+")
 
 
@@ -35,45 +32,12 @@ class NoDocumentError(Exception):
     """What stands in a metadata file is no JSON object."""
 
 
-class _RecentDocuments:
-    """The documents that were read last: a commit reads each version of its tables several times.
-
-    Nobody writes a document twice under one name (Iceberg table spec, "Commits"); of a file on a disk here, which
-    anybody may edit, size and time of the last change decide.
-    """
-
-    def __init__(self) -> None:
-        self._documents: OrderedDict[str, tuple[_Stamp, Document]] = OrderedDict()
-
-    def get(self, location: str) -> Document | None:
-        """The document, if it is known and the file is as it was."""
-        stamp, document = self._documents.get(location, (None, None))
-        return document if stamp is not None and stamp == _stamp(location) else None
-
-    def keep(self, location: str, stamp: "_Stamp", document: Document) -> None:
-        """Remember a document that was read when its file had this stamp; the oldest goes."""
-        self._documents[location] = (stamp, document)
-        while len(self._documents) > _MOST_KEPT:
-            self._documents.popitem(last=False)
-
-
-def _stamp(location: str) -> _Stamp:
-    path = local_path(location)
-    if path is None:
-        return _IN_OBJECT_STORE
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns, status.st_ino
-
-
 class MetadataFiles:
     """The documents of a catalog's tables, in storage as the catalog's settings say."""
 
     def __init__(self, properties: Properties) -> None:
         self._properties = properties
-        self._recent = _RecentDocuments()
+        self._recent = RecentDocuments()
 
     def read(self, location: str) -> Document:
         """The document in a file, unpacked if it is a gzip; nobody may change it.
@@ -84,7 +48,7 @@ class MetadataFiles:
         """
         if (known := self._recent.get(location)) is not None:
             return known
-        stamp = _stamp(location)
+        stamp = stamp_of(location)
         with self.io(location).new_input(location).open() as stream:
             content = stream.read()
         try:
@@ -109,13 +73,21 @@ class MetadataFiles:
         except NoDocumentError as error:
             raise MetadataFileDamaged(name_of(identifier), location, short_reason(error)) from error
 
+    def metadata_of(self, identifier: Identifier, location: str, document: Document) -> TableMetadata:
+        """What `metadata_of` makes of a document that was read here, made once; nobody may change it."""
+        known = self._recent.metadata(location, document)
+        if known is None:
+            known = metadata_of(identifier, location, document)
+            self._recent.keep_metadata(location, document, known)
+        return known
+
     def write_all(self, documents: Mapping[str, Document]) -> None:
         """Write all documents, or leave none of them behind: a torn one would keep orphan removal from its turn.
 
         They are on the disk afterwards: a row of the catalog must not survive a power cut that its document did not.
 
         Args:
-            documents: by location.
+            documents: by location; nobody may change them afterwards.
         """
         begun: list[str] = []
         try:
@@ -126,6 +98,8 @@ class MetadataFiles:
         except BaseException:
             self.discard(begun)
             raise
+        for location, document in documents.items():
+            self._recent.keep(location, stamp_of(location), document)
 
     def _write(self, location: str, document: Document) -> None:
         content = msgspec.json.encode(document)

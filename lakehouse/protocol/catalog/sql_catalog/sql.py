@@ -30,12 +30,11 @@ from lakehouse.protocol.catalog.metadata_files import (
     MetadataFiles,
     NoDocumentError,
     folder_of,
-    metadata_of,
     outdated_files,
     short_reason,
 )
 from lakehouse.protocol.catalog.safe_properties import code_free
-from lakehouse.protocol.catalog.sql_catalog.sql_commits import SqlCommits
+from lakehouse.protocol.catalog.sql_catalog.sql_commits import SqlCommits, StoredDocument
 from lakehouse.protocol.catalog.sql_catalog.sql_database import CatalogDatabase, settle
 from lakehouse.protocol.catalog.sql_catalog.sqlite_file import LOCKED_SECONDS, catalog_locked, is_locked, require_usable
 from lakehouse.retry import OTHERS_FIRST, retrying
@@ -116,13 +115,16 @@ class SqlLakeCatalog(SqlCatalog, LakeCatalog):  # pyright: ignore[reportIncompat
         return {
             identifier: Table(
                 identifier=identifier,
-                metadata=(metadata := code_free(metadata_of(identifier, stored.location, stored.document))),
+                metadata=(metadata := code_free(self._model(stored))),
                 metadata_location=stored.location,
                 io=self._load_file_io(metadata.properties, stored.location),
                 catalog=self,
             )
             for identifier, stored in self._commits.stored(identifiers).items()
         }
+
+    def _model(self, stored: StoredDocument) -> TableMetadata:
+        return self._metadata_files.metadata_of(stored.identifier, stored.location, stored.document)
 
     @override
     def locations(self, identifiers: Sequence[Identifier]) -> Locations:
