@@ -191,9 +191,9 @@ DERIVED = (
     Mechanism(
         name="findings beside errors",
         promise="P1: One thing that cannot be read hides every broken promise beside it.",
-        keeps="lakehouse.protocol.seals.damage:Attempted.part",
+        keeps="lakehouse.protocol.damage.attempted:Attempted.part",
         lets_pass=_raises_all,
-        guard="protocol/seals/test_damage.py::test_a_part_that_fails_ends_no_other",
+        guard="protocol/damage/test_attempted.py::test_a_part_that_fails_ends_no_other",
     ),
     Mechanism(
         name="inputs of strangers",

@@ -107,7 +107,7 @@ INGEST = (
     Mechanism(
         name="all tables or none",
         promise="P1: A record is in one of its tables and in quarantine as well.",
-        keeps="lakehouse.steps.ingest.workers.choosing:whole_or_none",
+        keeps="lakehouse.steps.ingest.workers.decoding.choosing:whole_or_none",
         lets_pass=_all_parts,
         guard="steps/ingest/test_routes_in_process.py::test_the_second_table_may_refuse_a_record",
     ),
@@ -159,7 +159,7 @@ INGEST = (
     Mechanism(
         name="copies",
         promise="P1: The proof does not balance where a record goes to several tables.",
-        keeps="lakehouse.steps.ingest.workers.choosing:copied_rows",
+        keeps="lakehouse.steps.ingest.workers.decoding.choosing:copied_rows",
         lets_pass=gives(()),
         guard="steps/ingest/test_routes_in_process.py::test_copies_are_sealed_and_the_counts_are_of_records",
     ),

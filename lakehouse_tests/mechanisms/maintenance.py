@@ -212,7 +212,7 @@ MAINTENANCE = (
     Mechanism(
         name="every file looked at",
         promise="P1: A file that was removed, emptied or cut is listed in a table, and passes a scan of everything.",
-        keeps="lakehouse.protocol.seals.damage:damages",
+        keeps="lakehouse.protocol.damage.inspection:damages",
         lets_pass=gives([]),
         guard="cli/commands/prove/kinds/test_files.py::test_a_file_that_is_not_as_it_was_is_named[removed-derived.b]",
     ),

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
 from lakehouse.proofs.audit.absence import Absence
-from lakehouse.protocol.seals.damage import Damage
+from lakehouse.protocol.damage.damage import Damage
 
 DecidedBy = Literal["manifests", "scan", "manifests and scan", "empty"]
 

@@ -13,7 +13,8 @@ from pyiceberg.table.snapshots import Snapshot
 from lakehouse.iceberg.file_sizes import listed_sizes, stored_sizes
 from lakehouse.iceberg.manifests.entry_reader import manifests_in
 from lakehouse.iceberg.names import table_name
-from lakehouse.protocol.seals.damage import Damage, damages
+from lakehouse.protocol.damage.damage import Damage
+from lakehouse.protocol.damage.inspection import damages
 
 
 class _Listed(NamedTuple):

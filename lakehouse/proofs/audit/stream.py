@@ -23,7 +23,7 @@ from lakehouse.proofs.audit.proof import Finding, RangeProof, StreamProof
 from lakehouse.proofs.audit.siblings import group_absences, judge_siblings
 from lakehouse.proofs.audit.stored_offsets import StoredRows, holdings
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.seals.damage import Attempted
+from lakehouse.protocol.damage.attempted import Attempted
 from lakehouse.protocol.seals.history import Sealed
 from lakehouse.protocol.seals.partial_group import absence, read_partial_group
 from lakehouse.protocol.seals.read_group import Pinned

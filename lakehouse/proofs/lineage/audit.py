@@ -16,8 +16,8 @@ from lakehouse.proofs.lineage.inputs import Given, disagreements, inputs_of
 from lakehouse.proofs.lineage.reads import check_lineage
 from lakehouse.proofs.lineage.sealed import DERIVE, Derivation, Made, made
 from lakehouse.proofs.lineage.vintage import check_vintage
+from lakehouse.protocol.damage.attempted import Attempted
 from lakehouse.protocol.errors import SealBroken
-from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.lost_main import lost_main
 from lakehouse.protocol.seals.row_count import rows_by_summary

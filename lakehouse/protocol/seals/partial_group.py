@@ -8,8 +8,8 @@ from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.iceberg.names import identifier_of
 from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.damage.damage import Damage, damaged_metadata
 from lakehouse.protocol.errors import MetadataFileDamaged
-from lakehouse.protocol.seals.damage import Damage, damaged_metadata
 from lakehouse.protocol.seals.read_group import Pinned, read_group
 
 _ABSENT = " does not exist. Remedy: create it with `lakehouse apply`, or ingest with `lakehouse run`."

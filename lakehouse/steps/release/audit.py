@@ -15,8 +15,8 @@ from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.proofs.lineage.vintage import Vintage, check_vintage
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.catalog.change import FOREVER_MS
+from lakehouse.protocol.damage.attempted import Attempted
 from lakehouse.protocol.errors import SealBroken
-from lakehouse.protocol.seals.damage import Attempted
 from lakehouse.protocol.seals.history import head_of, seals
 from lakehouse.protocol.seals.lost_main import lost_main
 from lakehouse.protocol.seals.partial_group import read_partial_group

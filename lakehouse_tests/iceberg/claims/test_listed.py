@@ -16,7 +16,7 @@ from pyiceberg.types import LongType
 from lakehouse.iceberg.claims.listed import false_line
 from lakehouse.iceberg.entries import live_entries
 from lakehouse.protocol.commit import publish
-from lakehouse.protocol.seals.damage import damages
+from lakehouse.protocol.damage.inspection import damages
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.maintenance.verify.foreign_rewrites import RewritesProof, audit_rewrites
 from lakehouse_tests.fixtures.lakes import Lake

@@ -23,8 +23,8 @@ from lakehouse.declarations import BrokenDeclaration, Declarations
 from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.catalog import catalog_refusal
+from lakehouse.protocol.damage.damage import damaged_metadata
 from lakehouse.protocol.errors import MetadataFileDamaged
-from lakehouse.protocol.seals.damage import damaged_metadata
 from lakehouse.settings import CatalogSettings
 
 _LOOKS = 3

@@ -11,7 +11,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.seals.damage import Attempted, Heads
+from lakehouse.protocol.damage.attempted import Attempted, Heads
 from lakehouse.protocol.seals.partial_group import PartialGroup, read_partial_group
 from lakehouse.steps.cdc.evidence import Evidence, evidence_of, judge_seals
 from lakehouse.steps.cdc.replay.checkpoints import newest_checkpoint

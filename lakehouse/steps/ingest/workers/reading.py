@@ -8,7 +8,7 @@ from lakehouse.settings import KafkaSettings
 from lakehouse.steps.ingest.parquet_files import unsupported
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.workers.added_reports import add_up
-from lakehouse.steps.ingest.workers.registered import SchemaLookup
+from lakehouse.steps.ingest.workers.decoding.registered import SchemaLookup
 from lakehouse.steps.ingest.workers.scan import kafka_frame
 from lakehouse.steps.ingest.workers.task_report import REPORT_SCHEMA, read_report
 from lakehouse.steps.ingest.workers.work import IngestWork, make_task

@@ -19,7 +19,7 @@ from lakehouse.iceberg.names import table_name
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.commit import Replacement
 from lakehouse.protocol.commit.relisting import Relisting
-from lakehouse.protocol.seals.damage import Attempted
+from lakehouse.protocol.damage.attempted import Attempted
 from lakehouse.protocol.seals.foreign_rewrites import foreign_rewrites, recorded_rewrites, unproven_rewrites
 from lakehouse.protocol.seals.history import head_of, listed_parent
 from lakehouse.steps.maintenance.verify.proof import Prover, RowsDiffer

@@ -14,7 +14,7 @@ import pytest
 import lakehouse
 from lakehouse.cli.commands.prove.remedies import Owner, remedy_for
 from lakehouse.declarations import load_declarations
-from lakehouse.protocol.seals.damage import DamageKind
+from lakehouse.protocol.damage.damage import DamageKind
 from lakehouse_tests.cli.whole_command import whole_command
 from lakehouse_tests.fixtures.demo_declarations import demo_declarations
 

@@ -18,7 +18,8 @@ from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.proofs.audit.stored_files import stored_otherwise
-from lakehouse.protocol.seals.damage import Damage, damages
+from lakehouse.protocol.damage.damage import Damage
+from lakehouse.protocol.damage.inspection import damages
 from lakehouse.protocol.seals.history import head_of
 
 

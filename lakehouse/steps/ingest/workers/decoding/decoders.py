@@ -1,21 +1,17 @@
 """Which decoder reads the records of a stream, and which table is behind each of its routes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from lakehouse.declarations import (
-    Avro,
     ByField,
     ByHeader,
     BySource,
     ByTopic,
     Declarations,
     Encoded,
-    JsonSchema,
-    Mixed,
-    Protobuf,
     Raw,
     Stream,
     ToAll,
@@ -25,27 +21,24 @@ from lakehouse.declarations import (
 from lakehouse.declarations.columns.column import aliases_of
 from lakehouse.declarations.policies.record_format import record_part
 from lakehouse.declarations.routes import targets_of
-from lakehouse.formats.avro import AvroDecoder, parse_writer_schema
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.formats.decoded import Decoded
 from lakehouse.formats.evolution.decoder import EvolvingDecoder
 from lakehouse.formats.evolution.stopped import StoppedTable
-from lakehouse.formats.frames import RegistrySchemas, SchemaKind, SingleSchema
+from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.formats.json import JsonDecoder, RoutedDecoder
-from lakehouse.formats.json_schema import JsonSchemaDecoder, JsonSchemaValidator
-from lakehouse.formats.mixed import MixedDecoder, ReadsFormat
-from lakehouse.formats.protobuf import MessageTypes, ProtobufDecoder, compile_proto
-from lakehouse.formats.raw import RawDecoder
 from lakehouse.formats.record_columns import RecordColumns
-from lakehouse.formats.routed_records import RecordDecoder, RoutedRecords
-from lakehouse.steps.ingest.workers.choosing import Choice, RecordRouter
-from lakehouse.steps.ingest.workers.naming import NamedTables
-from lakehouse.steps.ingest.workers.registered import schema_kind
+from lakehouse.formats.routed_records import RoutedRecords
+from lakehouse.steps.ingest.workers.decoding.choosing import Choice, RecordRouter
+from lakehouse.steps.ingest.workers.decoding.format_decoders import (
+    FormatDecoder,
+    format_decoder,
+    table_decoder,
+)
+from lakehouse.steps.ingest.workers.decoding.naming import NamedTables
 
-FormatDecoder = JsonDecoder | RecordDecoder
 TableDecoder = FormatDecoder | EvolvingDecoder | StoppedTable
 RoutingDecoder = RoutedDecoder | RoutedRecords | ChangeDecoder
-_MakeDecoder = Callable[[pa.Schema, Mapping[str, str]], RecordDecoder]
 
 
 @dataclass(frozen=True)
@@ -105,10 +98,10 @@ def stream_decoder(
             return StoppedTable(name, stopped[name])
         table, schema = declarations.tables[name], values[name]
         if table.evolution is None or isinstance(stream.format, Raw):
-            return _table_decoder(stream, schema, aliases[name], registered)
+            return table_decoder(stream, schema, aliases[name], registered)
 
         def decoder(schema: pa.Schema, aliases: Mapping[str, str]) -> FormatDecoder:
-            return _table_decoder(stream, schema, aliases, registered)
+            return table_decoder(stream, schema, aliases, registered)
 
         chooses = {route.field} if isinstance(route, ByField | ToNamed) and route.field else set[str]()
         return EvolvingDecoder(name, schema, aliases[name], decoder, adds=table.evolution.add, without=chooses)
@@ -123,7 +116,7 @@ def stream_decoder(
         decoders = {name: decoder_of(name) for name in stream.tables}
         by_field = isinstance(route, ByField | ToNamed) and route.field
         field = pa.schema([pa.field(by_field, pa.string())]) if by_field else None
-        field_of = None if field is None else _Values(_table_decoder(stream, field, {}, registered))
+        field_of = None if field is None else _Values(table_decoder(stream, field, {}, registered))
         if isinstance(route, ToNamed):
             others = [name for name in declarations.tables if name not in route.tables]
             router = _named_router(NamedTables(route, others, unmakeable or {}), decoders, field_of)
@@ -133,83 +126,11 @@ def stream_decoder(
     by_route = {value: values[table] for value, table in exact.items()}
     aliases_by_route = {value: aliases[table] for value, table in exact.items()}
     if isinstance(stream.format, Encoded):
-        make = _maker(stream.format, registered)
+        make = format_decoder(stream.format, registered)
         chooser = make(pa.schema([pa.field(route.field, pa.string())]), {})
         each = {value: make(schema, aliases_by_route[value]) for value, schema in by_route.items()}
         return StreamDecoder(RoutedRecords(route.field, chooser, each), exact, with_parts)
     return StreamDecoder(RoutedDecoder(route.field, by_route, aliases_by_route), exact, with_parts)
-
-
-def _table_decoder(
-    stream: Stream, schema: pa.Schema, aliases: Mapping[str, str], registered: RegistrySchemas | None
-) -> FormatDecoder:
-    if isinstance(stream.format, Encoded):
-        return _maker(stream.format, registered)(schema, aliases)
-    return JsonDecoder(schema, aliases)
-
-
-def _maker(form: Encoded, registered: RegistrySchemas | None) -> _MakeDecoder:
-    """What makes the decoder of a table's columns; a schema beside the declaration is looked at here.
-
-    Raises:
-        SchemaUnusable: It is none.
-    """
-    match form:
-        case Raw():
-            return lambda _schema, _aliases: RawDecoder()
-        case Avro():
-            reader = form.text if form.registry else None
-            if not form.registry:
-                parse_writer_schema(form.text or "")
-            writers = registered or RegistrySchemas() if form.registry else SingleSchema(form.text or "")
-            return lambda schema, aliases: AvroDecoder(schema, writers, aliases, reader)
-        case Mixed():
-            return _mixed(form, registered or RegistrySchemas())
-        case JsonSchema():
-            if not form.registry:
-                JsonSchemaValidator(form.text or "")
-            judges = registered or RegistrySchemas() if form.registry else SingleSchema(form.text or "", kind="JSON")
-            return lambda schema, aliases: JsonSchemaDecoder(schema, judges, aliases)
-        case Protobuf():
-            compiled = b"" if form.registry else _compiled(form)
-            messages = registered or RegistrySchemas() if form.registry else SingleSchema("", compiled)
-            return lambda schema, aliases: ProtobufDecoder(schema, messages, aliases, form.message)
-
-
-def _mixed(form: Mixed, registered: RegistrySchemas) -> _MakeDecoder:
-    makers: dict[SchemaKind, _MakeDecoder] = {schema_kind(part): _maker(part, registered) for part in form.framed}
-    plain = None if form.plain in (None, "json") else _maker(form.plain, None)
-
-    def make(schema: pa.Schema, aliases: Mapping[str, str]) -> RecordDecoder:
-        text = JsonDecoder(schema, aliases) if form.plain == "json" else plain and plain(schema, aliases)
-        by_kind: dict[SchemaKind, ReadsFormat] = {
-            kind: ReadFormat(maker(schema, aliases)) for kind, maker in makers.items()
-        }
-        return MixedDecoder(schema, registered, by_kind, None if text is None else ReadFormat(text))
-
-    return make
-
-
-@dataclass(frozen=True)
-class ReadFormat:
-    """A decoder of one format, asked for values with their headers."""
-
-    decoder: FormatDecoder
-
-    def __call__(self, values: pa.BinaryArray, headers: pa.StringArray | None) -> Decoded:
-        """One row a record, or its error."""
-        if isinstance(self.decoder, JsonDecoder):
-            return self.decoder.decode(values)
-        return self.decoder.decode(values, headers)
-
-
-def _compiled(form: Protobuf) -> bytes:
-    if form.descriptor_set is None:
-        compiled = compile_proto(form.sources[0][0], dict(form.sources))
-    else:
-        compiled = form.descriptor_set
-    MessageTypes(compiled).named(form.message)
-    return compiled
 
 
 @dataclass(frozen=True)

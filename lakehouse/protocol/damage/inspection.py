@@ -1,11 +1,10 @@
-"""When something cannot be read: which file of which table it is, and what is wrong with it.
+"""Looks at every file of a snapshot for the one that cannot be read.
 
 Readers stop at the first thing that they cannot read, and most do not say what it was. So after a failure, and only
 then, the files that a snapshot lists are looked at one by one.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Literal, TypeVar
 
 import pyarrow as pa
@@ -14,90 +13,17 @@ from pyarrow import orc
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table import Table
 
-from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.claims.footer import contradiction
 from lakehouse.iceberg.claims.listed import false_line, line_of, listed_again
 from lakehouse.iceberg.entries import live_entries
 from lakehouse.iceberg.manifests.entry_reader import manifests_in
 from lakehouse.iceberg.names import table_name
-from lakehouse.protocol.errors import MetadataFileDamaged
+from lakehouse.protocol.damage.damage import Damage, DamageKind, first_line
 
-DamageKind = Literal[
-    "missing_file", "unreadable_file", "changed_file", "misdescribed_file", "equality_delete", "unread_format"
-]
 Depth = Literal["lists", "ends", "rows", "pages"]
 """How closely files are looked at: what lists them; also their ends; the rows of all where nothing else is found; or
 every page of each that is sound at its end, with its checksum."""
-Heads = Sequence[tuple[Table, int | None]]
-"""Tables, and the snapshot of each that is read."""
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True)
-class Damage:
-    """A file that cannot be read, or that readers leave out.
-
-    Args:
-        kind: `missing_file` and `unreadable_file` mean that rows are lost; `changed_file` that it is not what was
-            written; `misdescribed_file` that a manifest claims what is not true of it, so that readers may leave out
-            rows; an `equality_delete`, or a file of an `unread_format`, is sound, and needs another reader.
-    """
-
-    kind: DamageKind
-    table: str
-    path: str
-    message: str
-
-    @property
-    def lost(self) -> bool:
-        """Whether what the file held is lost to readers."""
-        return self.kind not in ("equality_delete", "unread_format")
-
-
-@dataclass
-class Attempted:
-    """Parts of a proof, each of which is tried, whatever became of the others.
-
-    Attributes:
-        damages: files that kept a part from its end.
-        errors: what else did, in words.
-    """
-
-    damages: list[Damage] = field(default_factory=list[Damage])
-    errors: list[str] = field(default_factory=list[str])
-
-    def part(self, subject: str, heads: Heads, prove: Callable[[], _Result], default: _Result) -> _Result:
-        """What a part of the proof gives, or another value where it cannot be carried out; why is kept.
-
-        Args:
-            subject: what it is about, for a person.
-            heads: the tables that it reads, among whose files the cause is looked for.
-            prove: carries it out.
-            default: the other value.
-        """
-        try:
-            return prove()
-        except MetadataFileDamaged as error:
-            self._note([damaged_metadata(error)], error.message)
-        except LakehouseError as error:
-            # It says of itself what is wrong, and where.
-            self._note([], str(error))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it must not hide what other parts have found
-            self._note([damage for table, head in heads for damage in damages(table, head)], _describe(subject, error))
-        return default
-
-    def _note(self, new_damages: Sequence[Damage], message: str) -> None:
-        known_files = {(damage.table, damage.path) for damage in self.damages}
-        self.damages += [damage for damage in new_damages if (damage.table, damage.path) not in known_files]
-        if not any(damage.lost for damage in new_damages):
-            self.errors += [
-                text for text in (*(damage.message for damage in new_damages), message) if text not in self.errors
-            ]
-
-
-def damaged_metadata(error: MetadataFileDamaged) -> Damage:
-    """The file that kept a table from being loaded."""
-    return Damage("missing_file" if error.gone else "unreadable_file", error.table, error.path, str(error))
 
 
 def damages(
@@ -174,7 +100,7 @@ class _Inspection:
         except _OtherRowsError as error:
             self._add("unreadable_file", subject, path, str(error))
         except Exception as error:  # noqa: BLE001 - a cut file fails in as many ways as there are places to cut it
-            self._add(otherwise, subject, path, f"cannot be read ({_first_line(error)})")
+            self._add(otherwise, subject, path, f"cannot be read ({first_line(error)})")
         return None
 
     def note_list(self, path: str, problem: str) -> None:
@@ -246,13 +172,3 @@ def _contents() -> dict[FileFormat, Callable[[pa.NativeFile], object]]:
 
 def _kind(file: DataFile) -> str:
     return "data file" if file.content == DataFileContent.DATA else "delete file"
-
-
-def _describe(subject: str, error: Exception) -> str:
-    return f"{subject} could not be proven: {_first_line(error)}."
-
-
-def _first_line(error: Exception) -> str:
-    """The kind of an error and how its message begins: the rest may be as long as a file."""
-    text = str(error).partition("\n")[0].rstrip(".")
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,6 +1,6 @@
 """What cannot be read is named: the file, its table, and what is wrong with it.
 
-Guarded mechanism: after a failure, every file of the snapshot is looked at; and no part of a proof ends another.
+Guarded mechanism: after a failure, every file of the snapshot is looked at.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,8 @@ import pytest
 from pyiceberg.manifest import FileFormat
 
 from lakehouse.protocol.commit import publish, stage_files
-from lakehouse.protocol.errors import CommitError
+from lakehouse.protocol.damage.inspection import damages
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse.protocol.seals.damage import Attempted, damages
 from lakehouse.protocol.seals.history import head_of
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.protocol.commit.rewrites import delete_rows
@@ -93,31 +92,6 @@ def test_a_delete_by_value_is_named_and_is_no_loss(sql_lake: Lake, name: str) ->
     (damage,) = damages(table, head_of(table))
     assert (damage.kind, damage.table, damage.lost) == ("equality_delete", name, False)
     assert damage.path.rpartition("/")[2] in damage.message
-
-
-def test_a_part_that_fails_ends_no_other(sql_lake: Lake, name: str) -> None:
-    table = sql_lake.load(name)
-    heads = [(table, head_of(table))]
-
-    def fails() -> int:
-        raise ValueError("nobody knows why")
-
-    def refuses() -> int:
-        raise CommitError("it says of itself what is wrong")
-
-    attempted = Attempted()
-    assert attempted.part("one", heads, lambda: 1, 0) == 1
-    assert attempted.part("two", heads, fails, 0) == 0
-    assert attempted.part("three", heads, refuses, 0) == 0
-    assert attempted.damages == []
-    assert attempted.errors == [
-        "two could not be proven: ValueError: nobody knows why.",
-        "it says of itself what is wrong",
-    ]
-    cut(data_file(sql_lake, name))
-    assert attempted.part("four", heads, fails, 0) == 0
-    assert [damage.kind for damage in attempted.damages] == ["unreadable_file"]
-    assert len(attempted.errors) == 2, "the file is the reason"
 
 
 def test_a_format_that_no_proof_reads_is_named_and_is_no_loss(sql_lake: Lake, name: str) -> None:

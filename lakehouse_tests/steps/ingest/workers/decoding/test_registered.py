@@ -7,8 +7,8 @@ from lakehouse.declarations import Avro, Stream, ToTable
 from lakehouse.engines.registries import ConfluentRegistry, GlueRegistry
 from lakehouse.formats.frames import RegistrySchemas, WriterSchema
 from lakehouse.settings import GlueRegistrySettings, KafkaSettings, RegistrySettings
-from lakehouse.steps.ingest.workers import registered
-from lakehouse.steps.ingest.workers.registered import MOST_REMEMBERED, NoRegistry, SchemaLookup, remembered_ids
+from lakehouse.steps.ingest.workers.decoding import registered
+from lakehouse.steps.ingest.workers.decoding.registered import MOST_REMEMBERED, NoRegistry, SchemaLookup, remembered_ids
 from lakehouse_tests.formats.avro.writing import record
 
 INT_RECORD = record(("x", "int"))

@@ -1,0 +1,1 @@
+"""What is wrong with the files of a table, where something cannot be read."""

@@ -1,0 +1,1 @@
+"""Which decoder reads a record, and which table takes it."""
