@@ -1,8 +1,6 @@
 """Refused records that are taken up again are in their table, once, and the audit proves that they have moved."""
 
 import json
-import os
-import signal
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -277,19 +275,3 @@ def test_rows_leave_by_no_other_step(stream: InProcess, monkeypatch: pytest.Monk
     stream.reprocess()
     messages = [f.message for f in stream.audit().findings if f.kind == "balance"]
     assert any(f"({kind}), rows left quarantine.things." in message for message in messages)
-
-
-def test_a_process_that_is_killed_leaves_all_where_it_was(stream: InProcess) -> None:
-    widen(stream)
-    child = os.fork()
-    if child == 0:
-        os.environ["LAKEHOUSE_FAILPOINTS"] = "publish.before=kill"
-        try:
-            stream.reprocess()
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.WTERMSIG(status) == signal.SIGKILL
-    assert len(stream.quarantined()) == 4
-    stream.reprocess()
-    assert stream.holds().read == 7
