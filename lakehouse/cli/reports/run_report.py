@@ -26,8 +26,8 @@ _REFUSED = ("_kafka_partition", "_kafka_offset", "error_class", "error_message")
 _WIDE = 100  # columns; a narrower terminal has no room for snapshots, which `lakehouse tables` shows as well
 
 
-def show_report(context: Context, lake: Lake, outcome: RunOutcome) -> None:
-    """Print the report."""
+def show_report(context: Context, lake: Lake, outcome: RunOutcome, *, demo: bool) -> None:
+    """Print the report; of the demo, what is known of its data only where it was asked for."""
     names = sorted(name for name in lake.declarations.tables if lake.catalog.table_exists(identifier_of(name)))
     group = read_group(lake.catalog, names) if names else {}
     context.out.print()
@@ -38,7 +38,8 @@ def show_report(context: Context, lake: Lake, outcome: RunOutcome) -> None:
     for stream in lake.declarations.streams.values():
         _show_balance(context, group, rows, stream)
     show_mirrored(context, lake, mirrors, outcome)
-    show_demo(context, lake, rows)
+    if demo:
+        show_demo(context, lake, rows)
     show_derived(context, lake, group, outcome)
     show_releases(context, lake)
     quarantines = {stream.quarantine_table for stream in lake.declarations.streams.values()}

@@ -84,7 +84,8 @@ def _struct(declared: iceberg.StructType, stored: iceberg.StructType, parent: Pa
     for name in stored_fields:
         differences.refuse(
             f"column {dotted((*parent, name))} is in the table and not in the declaration, so its data would be lost",
-            "declare it again; if it was renamed, keep the old name; if its data may go, drop it by ALTER TABLE first.",
+            "declare it again; if it was renamed, keep the old name, and say how records call it by "
+            'metadata={"alias": "…"}; if its data may go, drop it by ALTER TABLE first.',
         )
 
 

@@ -6,8 +6,11 @@ The lakehouse's own tables are not a user's to change: what another version decl
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from pyiceberg.exceptions import NoSuchTableError
+
 from lakehouse.declarations import Declarations, Mirror, Stream, Table, apply, plan
 from lakehouse.declarations.registry.declarations import OWN_TABLES
+from lakehouse.declarations.registry.meant import declare_or_use
 from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of
@@ -16,6 +19,10 @@ from lakehouse.protocol.catalog import LakeCatalog
 
 class NotDeclared(LakehouseError):
     """Nobody declared a table of this name."""
+
+
+class TableMissing(LakehouseError, NoSuchTableError):
+    """A table that is to be read is not there."""
 
 
 class TableStopped(LakehouseError):
@@ -46,6 +53,19 @@ def declared_table(declarations: Declarations, name: str, folders: Sequence[Path
             f"Table {name} is not declared.", remedy=f"declare it in a file below {', '.join(map(str, folders))}."
         )
     return table
+
+
+def require_there(catalog: LakeCatalog, declarations: Declarations, names: Iterable[str]) -> None:
+    """Refuse to read what is not there.
+
+    Raises:
+        TableMissing: one of the tables does not exist.
+    """
+    for name in names:
+        if not catalog.table_exists(identifier_of(name)):
+            if name in declarations.tables:
+                raise TableMissing(f"Table {name} is declared, and not made yet.", remedy="materialize it first.")
+            raise TableMissing(f"There is no table {name}.", remedy=declare_or_use(name, declarations.tables))
 
 
 def ensure_table(catalog: LakeCatalog, table: Table) -> bool:

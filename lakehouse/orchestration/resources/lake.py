@@ -109,7 +109,7 @@ class Lake:
         """Hold tables at their snapshots of one moment, for the rest of the step.
 
         Raises:
-            NoSuchTableError: one of them does not exist.
+            TableMissing: one of them does not exist.
             ReadsNeverSettled: on a REST catalog, the tables changed during every try.
             CommitFailedException: other commits came before the tags too often.
         """
@@ -124,7 +124,7 @@ class Lake:
             where: an Iceberg filter such as `month = 7 and origin = 'JFK'`.
 
         Raises:
-            NoSuchTableError: it does not exist.
+            TableMissing: it does not exist.
         """
         scan = self.pin(name)[name].scan(*columns)
         return (scan.filter(where) if where else scan).to_arrow()
@@ -139,7 +139,7 @@ class Lake:
         Spark looks a name up anew on every action, so a frame read by name could be two versions within one step.
 
         Raises:
-            NoSuchTableError: it does not exist.
+            TableMissing: it does not exist.
         """
         pinned = self.pin(name)[name]
         show_table(spark, name, pinned.table.metadata_location)

@@ -53,7 +53,7 @@ def run(
         if as_json:
             print_json(outcome.as_data())
         else:
-            show_report(context, lake, outcome)
+            show_report(context, lake, outcome, demo=demo)
     require_storage(outcome.failures.values(), context.settings.state.root)
     if outcome.exit_code:
         raise typer.Exit(outcome.exit_code)

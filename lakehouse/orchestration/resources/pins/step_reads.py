@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dagster import DagsterInvariantViolationError, OpExecutionContext
 
 from lakehouse.declarations import Declarations
-from lakehouse.orchestration.resources.declared_tables import with_siblings
+from lakehouse.orchestration.resources.declared_tables import require_there, with_siblings
 from lakehouse.orchestration.resources.pins.step_pins import pin_of, pinned_tables, release_pins
 from lakehouse.orchestration.run_context import StepContext, run_parameters
 from lakehouse.protocol.catalog import LakeCatalog
@@ -47,8 +47,13 @@ class StepReads:
         return [name for name, snapshot_id in pinned.items() if snapshot_id == self._snapshots[name]]
 
     def pin(self, *names: str) -> dict[str, Pinned]:
-        """Hold tables at their snapshots of one moment, for the rest of the step."""
+        """Hold tables at their snapshots of one moment, for the rest of the step.
+
+        Raises:
+            TableMissing: one of them does not exist.
+        """
         self.follow_step()
+        require_there(self._catalog(), self._declarations(), (name for name in names if name not in self._pins))
         wanted = [
             name for name in with_siblings(self._catalog(), self._declarations(), names) if name not in self._pins
         ]

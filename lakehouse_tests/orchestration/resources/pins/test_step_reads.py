@@ -1,11 +1,15 @@
 """What a step reads is the same until it ends, and it knows what it has read."""
 
 import pytest
+from pyiceberg.exceptions import NoSuchTableError
+from pyspark.sql import types as T  # noqa: N812
 
 from lakehouse.declarations import Declarations
+from lakehouse.orchestration.resources.declared_tables import TableMissing
 from lakehouse.orchestration.resources.pins.step_reads import StepReads
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.steps.derived.inputs.pins import PIN_PREFIX
+from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
 
 
@@ -27,6 +31,16 @@ def test_a_table_is_the_same_twice_and_named_as_read(sql_lake: Lake, reads: Step
     assert reads.pin(name)[name].snapshot_id == first
     assert (dict(reads.snapshots), reads.at_pins) == ({name: first}, [name])
     assert tags(sql_lake, name) == [], "outside of a step nothing is tagged"
+
+
+def test_a_table_that_is_not_there_is_named_with_what_may_have_been_meant(sql_lake: Lake) -> None:
+    table = declare({"id": T.LongType()}, name="raw.flights")
+    declarations = Declarations({table.name: table}, {}, {})
+    reads = StepReads(lambda: sql_lake.catalog, lambda: declarations)
+    with pytest.raises(TableMissing, match=r"There is no table raw\.flight\. Remedy: did you mean raw\.flights\?"):
+        reads.pin("raw.flight")
+    with pytest.raises(NoSuchTableError, match=r"raw\.flights is declared, and not made yet"):
+        reads.pin("raw.flights")
 
 
 def test_the_next_step_begins_with_nothing(sql_lake: Lake, reads: StepReads) -> None:
