@@ -10,6 +10,8 @@ import pytest
 
 from lakehouse_tests.rooms import ROOT
 
+pytestmark = pytest.mark.slow
+
 # Runs a command as a process begins it, and says which modules it has imported.
 _PROGRAM = """
 import json, sys

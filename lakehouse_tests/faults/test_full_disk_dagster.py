@@ -16,6 +16,8 @@ from lakehouse_tests.faults.small_disk import SmallDisk, mounted
 from lakehouse_tests.orchestration.assets.flock import DAYS, new_flock
 from lakehouse_tests.orchestration.assets.house import House
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def dagster_disk(tmp_path: Path) -> Iterator[SmallDisk]:

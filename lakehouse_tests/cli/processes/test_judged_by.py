@@ -10,6 +10,8 @@ import pytest
 from lakehouse.cli.processes.judged_by import judged_by
 from lakehouse.settings import Settings, load_settings
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 

@@ -16,6 +16,8 @@ from lakehouse.protocol.seals.history import head_of, seals
 from lakehouse.settings import KafkaSettings, load_settings
 from lakehouse_tests.orchestration.assets.house import TABLE, House, write_conf
 
+pytestmark = pytest.mark.slow
+
 IO = "lake_io_manager"
 
 
