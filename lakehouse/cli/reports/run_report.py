@@ -8,6 +8,7 @@ from rich.table import Column, Table
 from lakehouse.cli.context import Context
 from lakehouse.cli.reports.demo_report import show_demo
 from lakehouse.cli.reports.derived_report import show_derived, show_plots, show_releases
+from lakehouse.cli.reports.few_tables import left_out, rows_together
 from lakehouse.cli.reports.mirror_report import show_mirrored
 from lakehouse.cli.reports.outcome import RunOutcome
 from lakehouse.cli.reports.positions import MirrorState, counted, mirror_states
@@ -33,7 +34,8 @@ def show_report(context: Context, lake: Lake, outcome: RunOutcome, *, demo: bool
     context.out.print()
     mirrors = mirror_states(lake.declarations, lake.catalog)
     rows = _rows_of(group, mirrors)
-    context.out.print(_tables(group, rows, outcome, snapshots=context.out.width >= _WIDE))
+    writers = {name: getattr(lake.declarations.writer(name), "name", name) for name in group}
+    context.out.print(_tables(group, rows, outcome, writers, snapshots=context.out.width >= _WIDE))
     context.out.print(_streams(group, lake.declarations.streams.values(), outcome))
     for stream in lake.declarations.streams.values():
         _show_balance(context, group, rows, stream)
@@ -86,7 +88,12 @@ def _rows_of(group: Mapping[str, Pinned], states: Iterable[MirrorState]) -> dict
 
 
 def _tables(
-    group: Mapping[str, Pinned], rows: Mapping[str, int | None], outcome: RunOutcome, *, snapshots: bool
+    group: Mapping[str, Pinned],
+    rows: Mapping[str, int | None],
+    outcome: RunOutcome,
+    writers: Mapping[str, str],
+    *,
+    snapshots: bool,
 ) -> Table:
     shown = Table(
         Column("table", no_wrap=True),
@@ -95,10 +102,18 @@ def _tables(
         *([Column("snapshot", no_wrap=True)] if snapshots else []),
         "checks",
     )
+    more = left_out(writers, {name for (name, _), check in outcome.checks.items() if not check.passed})
+    hidden = {name for names in more.values() for name in names}
     for name, pinned in group.items():
+        if name in hidden:
+            continue
         checks = [check for (table, _), check in outcome.checks.items() if table == name]
         snapshot = [str(pinned.snapshot_id or "")] if snapshots else []
         shown.add_row(name, _written(outcome, name), counted(rows[name]), *snapshot, _verdict(checks))
+        if names := more.get(name):
+            added = sum(outcome.added.get(each, 0) for each in names)
+            together = counted(rows_together(rows[each] for each in names))
+            shown.add_row(f"… {len(names)} more of {writers[name]}", f"+{added:,}" if added else "", together)
     return shown
 
 

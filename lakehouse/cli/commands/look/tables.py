@@ -10,6 +10,7 @@ import typer
 from rich.table import Column, Table
 
 from lakehouse.cli.context import Context, context_of
+from lakehouse.cli.reports.few_tables import left_out, rows_together
 from lakehouse.cli.reports.positions import MirrorState, StreamState, counted, show_mirrors, show_problems
 from lakehouse.cli.reports.table_states import TableState, lake_states
 
@@ -38,13 +39,20 @@ def _show(
         Column("snapshot", no_wrap=True),
         Column("last commit", min_width=10),  # on two lines where there is no room for one
     )
+    more = left_out({state.table: state.writer for state in states}, {s.table for s in states if s.problem})
+    hidden = {table for tables in more.values() for table in tables}
+    rows = {state.table: state.rows for state in states}
     for state in states:
+        if state.table in hidden:
+            continue
         shown.add_row(
             state.table,
             counted(state.rows) if state.exists else "not created",
             str(state.snapshot_id or ""),
             (state.committed_at or "")[:16].replace("T", " "),
         )
+        if tables := more.get(state.table):
+            shown.add_row(f"… {len(tables)} more of {state.writer}", counted(rows_together(rows[t] for t in tables)))
     context.out.print(shown)
     context.out.print(_writers(states, streams))
     show_problems(context, list(streams))
