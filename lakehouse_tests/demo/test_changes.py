@@ -208,6 +208,7 @@ class TestMessages:
             dms.append((key, partition, document["data"], about["operation"], place, when))
         assert debezium == dms
 
+    @pytest.mark.soak
     @pytest.mark.slow
     def test_all_changes_folded_are_the_flights_that_were_not_cancelled(self, ended: pl.DataFrame):
         rows = [{**row, "time_hour": row["time_hour"][:-8] + "Z"} for row in folded(flight_changes()).values()]

@@ -23,8 +23,6 @@ from lakehouse.orchestration.dagster_names import DagsterNames
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
 
-pytestmark = pytest.mark.slow
-
 NAMES = DagsterNames()
 
 

@@ -48,7 +48,8 @@ def wait_for(what: Path, seconds: float) -> None:
 @pytest.mark.spark
 @pytest.mark.kill
 @pytest.mark.parametrize(
-    ("handler", "number"), [("none", signal.SIGTERM), ("own", signal.SIGTERM), ("own", signal.SIGINT)]
+    ("handler", "number"),
+    [("none", signal.SIGTERM), ("own", signal.SIGINT), pytest.param("own", signal.SIGTERM, marks=pytest.mark.soak)],
 )
 def test_a_signal_ends_a_job(settings: Settings, tmp_path: Path, handler: str, number: int) -> None:
     (tmp_path / "settings.json").write_text(settings.model_dump_json())

@@ -121,6 +121,7 @@ def test_sigterm_ends_a_run_within_seconds_and_leaves_nothing(
     require_proven(house)
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_a_killed_runs_jvm_goes_with_it(working_run: tuple[House, "subprocess.Popen[str]"]) -> None:
     _, process = working_run

@@ -53,6 +53,7 @@ def test_killed_between_changelog_and_mirror_the_next_run_completes_the_mirror(
     require_rebuilt(house, nests)
 
 
+@pytest.mark.soak
 def test_killed_before_dagster_hears_of_the_mirror_nothing_happens_twice(
     working_house: House, nests: MirrorTables
 ) -> None:

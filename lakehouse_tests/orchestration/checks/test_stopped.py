@@ -15,8 +15,6 @@ from lakehouse.orchestration.checks import LOADS
 from lakehouse_tests.orchestration.assets.flock import new_flock
 from lakehouse_tests.orchestration.assets.house import NESTS, STREAM, TABLE, House, checks, materializations
 
-pytestmark = pytest.mark.slow
-
 MISTAKE = "\nx = = 1\n"
 BIRDS, FLOCK = dg.AssetKey(["raw", "birds"]), dg.AssetKey(["raw", "flock"])
 

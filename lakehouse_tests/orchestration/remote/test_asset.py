@@ -29,8 +29,6 @@ from lakehouse.orchestration.resources import Lake
 from lakehouse.settings import Platform, Settings
 from lakehouse_tests.fixtures.spark import settings_of
 
-pytestmark = pytest.mark.slow
-
 SUBMIT = '#!/bin/sh\necho "$4" >> {launches}\nexec "$PYSPARK_DRIVER_PYTHON" "$4" "$6"\n'
 PROGRAM = """
 import json, sys, time

@@ -50,7 +50,9 @@ def _race_appends(lake: Lake, tmp_path: Path, sets: tuple[Rows, Rows], trials: i
 
 
 @pytest.mark.spark
-@SETS
+@pytest.mark.parametrize(
+    "sets", [pytest.param(ONE_TABLE, marks=pytest.mark.soak), OVERLAPPING], ids=["one-table", "overlapping"]
+)
 def test_of_two_merges_one_lands(lake: Lake, tmp_path: Path, sets: tuple[Rows, Rows], spark_on: SparkOn) -> None:
     for name in "abc":
         lake.create(name)

@@ -18,7 +18,7 @@ from lakehouse_tests.steps.cdc.mirror_child import BUCKETS, MirrorChild
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow]
 
-FEW = ("mirror.merged", "publish.before", "publish.after")
+FEW = ("mirror.merged", "publish.before")
 ALL = ("mirror.planned", "mirror.merged", "seal.before", "seal.after", "publish.before", "publish.after")
 
 

@@ -47,6 +47,7 @@ def differences(mirrored: list[dict[str, Any]], truth: list[dict[str, Any]], key
     return different
 
 
+@pytest.mark.soak
 def test_mirrors_are_what_the_source_is(
     postgres: Postgres,
     broker: KafkaSettings,

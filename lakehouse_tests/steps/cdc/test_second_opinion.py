@@ -60,7 +60,7 @@ def history(chance: random.Random, first: int, number: int) -> list[Row]:
 LONG = [pytest.param(deletes, 5, marks=pytest.mark.soak) for deletes in ("hard", "soft")]
 
 
-@pytest.mark.parametrize(("deletes", "runs"), [("hard", 2), *LONG])
+@pytest.mark.parametrize(("deletes", "runs"), [("hard", 1), *LONG])
 def test_both_folds_agree_run_by_run(sql_lake: Lake, spark_on: SparkOn, deletes: Any, runs: int) -> None:
     declared = Mirror(name=BIRDS, changelog=LOG, deletes=deletes, lateness=timedelta(seconds=20))
     lake = MirroredLake(open_catalog(sql_lake.settings), declared)

@@ -159,6 +159,7 @@ def test_the_order_is_that_of_commits_and_not_of_the_log(
     assert [json.loads(m.document["source"]["sequence"])[0] is None for m in captured] == [True] + [False] * 5
 
 
+@pytest.mark.soak
 def test_killed_before_its_offsets_were_kept_the_worker_takes_another_snapshot(
     postgres: Postgres, broker: KafkaSettings, debezium: StartDebezium
 ) -> None:

@@ -18,7 +18,7 @@ from lakehouse_tests.steps.ingest.conftest import THINGS, Landing, MakeLanding, 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 KINDS = ("weather", "planes", "airports", "airlines")
-RUNS = [6, pytest.param(20, marks=pytest.mark.soak)]
+RUNS = [3, pytest.param(20, marks=pytest.mark.soak)]
 
 
 @pytest.mark.parametrize("runs", RUNS)

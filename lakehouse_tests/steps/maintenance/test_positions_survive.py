@@ -51,7 +51,7 @@ WIDE = Maintenance(
 )
 REWRITE = Action(operation=Operation.REWRITE)
 KEYS = 20
-COMMITS = [100, pytest.param(500, marks=pytest.mark.soak)]
+COMMITS = [40, pytest.param(500, marks=pytest.mark.soak)]
 
 
 def _line(table: IcebergTable) -> list[int]:

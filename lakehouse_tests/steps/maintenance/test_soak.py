@@ -178,9 +178,10 @@ def soak(tmp_path: Path, broker: KafkaSettings, jars: Path, topic: TopicFactory,
 FEW = [(LOG, Operation.REWRITE), (READINGS, Operation.REWRITE), (LOG, Operation.EXPIRE)]
 ALL = [*FEW, (MARKED, Operation.REWRITE), (MARKED, Operation.EXPIRE)]
 SHORT = pytest.param(10, FEW, marks=pytest.mark.timeout(900), id="short")
-LONG = pytest.param(900, ALL, marks=[pytest.mark.soak, pytest.mark.timeout(2400)], id="long")
+LONG = pytest.param(900, ALL, marks=pytest.mark.timeout(2400), id="long")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("seconds", "wanted"), [SHORT, LONG])
 def test_all_at_once(soak: Soak, tmp_path: Path, seconds: int, wanted: Wanted) -> None:
     catalogs, began = [soak.catalog() for _ in range(5)], time.monotonic()

@@ -28,7 +28,7 @@ from lakehouse_tests.steps.release.conftest import Group, MakeGroup, make_group
 pytestmark = pytest.mark.slow
 
 MOST_RELEASES = 100
-RELEASES = [10, pytest.param(30, marks=pytest.mark.soak)]
+RELEASES = [5, pytest.param(30, marks=pytest.mark.soak)]
 
 
 class Meanwhile:

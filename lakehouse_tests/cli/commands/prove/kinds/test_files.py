@@ -24,8 +24,6 @@ from lakehouse_tests.proofs.audit.document import Document, ancestry
 from lakehouse_tests.proofs.lineage.computed import DAY, A, B, C, Computed
 from lakehouse_tests.steps.maintenance.verify.test_foreign_rewrites import OTHER_CLAIMS
 
-pytestmark = pytest.mark.slow
-
 
 def audit(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["audit", *arguments])
