@@ -88,7 +88,9 @@ def _as_name(source: str) -> str:
     return name if name[0].isalpha() else f"f_{name}"
 
 
-def declaration_text(table: str, topic: str, stream: str, columns: Sequence[Proposal], origin: str, form: str) -> str:
+def declaration_text(
+    table: str, topic: str, stream: str, columns: Sequence[Proposal], origin: str, form: str, unique: Sequence[str] = ()
+) -> str:
     """The text of a file that declares a table and the stream that fills it.
 
     Args:
@@ -98,6 +100,7 @@ def declaration_text(table: str, topic: str, stream: str, columns: Sequence[Prop
         columns: of the table; those without a type are remarks.
         origin: where the columns are from, for the reader of the file.
         form: the stream's format as Python text; empty for JSON.
+        unique: columns of which no value came twice.
     """
     name = table.partition(".")[2]
     model = "".join(part.capitalize() for part in name.split("_"))
@@ -121,6 +124,7 @@ def declaration_text(table: str, topic: str, stream: str, columns: Sequence[Prop
         f"    schema={model},",
         f'    description="Records of topic {topic}.",',
         '    owner="team:unknown",',
+        *(f'    # key=("{column}",),  # if no value ever comes twice: none did' for column in unique),
         ")",
         f"{stream}_stream = Stream(",
         f'    name="{stream}",',

@@ -15,8 +15,13 @@ _MOST_NAMES = 1000
 """So many fields of an object are remembered; a sender may call them as it likes."""
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_ENOUGH = 20
+"""Of fewer records nobody can tell whether a value comes twice."""
 MOST_FIELDS = 200
 """Of an object with more fields than a person would declare, its keys are data: it becomes a map."""
+
+
+_KEYS = (spark.StringType, spark.LongType, spark.IntegerType)
 
 
 @dataclass
@@ -91,16 +96,18 @@ class Inferred:
         columns: in the order in which messages have them.
         records: that were looked at, and were objects.
         others: that were none: no JSON, no object, no value.
+        unique: columns of text or whole numbers of which each record had another value.
     """
 
     columns: tuple[Proposal, ...]
     records: int
     others: int
+    unique: tuple[str, ...] = ()
 
 
 def infer(values: Iterable[bytes | None]) -> Inferred:
     """Look through values of JSON."""
-    whole, others = SampledValues(), 0
+    whole, others, distinct = SampledValues(), 0, dict[str, set[str | int]]()
     for value in values:
         try:
             record = None if value is None else msgspec.json.decode(value)
@@ -108,9 +115,18 @@ def infer(values: Iterable[bytes | None]) -> Inferred:
             record = None
         if isinstance(record, dict):
             whole.add(record)
+            for name, inner in record.items():
+                if isinstance(inner, str | int) and not isinstance(inner, bool):
+                    distinct.setdefault(name, set()).add(inner)
         else:
             others += 1
-    return Inferred(columns_of_fields(whole.fields, whole.times), whole.times, others)
+    columns = columns_of_fields(whole.fields, whole.times)
+    unique = [
+        column.name
+        for source, column in zip(whole.fields, columns, strict=True)
+        if whole.times >= _ENOUGH and len(distinct.get(source, ())) == whole.times and isinstance(column.type, _KEYS)
+    ]
+    return Inferred(columns, whole.times, others, tuple(unique))
 
 
 def columns_of_fields(fields: Mapping[str, SampledValues], records: int) -> tuple[Proposal, ...]:

@@ -21,3 +21,11 @@ def test_the_records_of_the_sample_are_rows_of_the_proposed_table(tmp_path: Path
     assert judged.refused == {}
     assert [row["unit_price"] for row in judged.rows["raw.things"]] == [1.5, 2.0]
     assert [row["kind_2"] for row in judged.rows["raw.things"]] == ["b", "c"]
+
+
+def test_a_proposed_key_is_a_remark_that_can_be_taken_as_it_is(tmp_path: Path) -> None:
+    columns = infer([record.encode() for record in RECORDS]).columns
+    text = declaration_text("raw.things", "shop.things", "shop_things", columns, "2 records", "", ("id",))
+    for content, key in ((text, ()), (text.replace("# key=", "key="), ("id",))):
+        (tmp_path / "things.py").write_text(content)
+        assert load_declarations([tmp_path]).tables["raw.things"].key == key

@@ -68,3 +68,11 @@ def test_names_that_differ_in_case_alone_and_names_that_are_none() -> None:
 def test_what_is_no_object_is_counted() -> None:
     inferred = infer([b"{", None, b"[1]", b'{"a": 1}'])
     assert (inferred.records, inferred.others) == (1, 3)
+
+
+def test_a_column_of_which_no_value_came_twice_may_be_a_key() -> None:
+    records = [{"id": n, "code": f"c{n}", "kind": n % 2, "paid": True, "price": n / 2} for n in range(20)]
+    assert infer([json.dumps(record).encode() for record in records]).unique == ("id", "code")
+    assert infer([json.dumps(record).encode() for record in [*records, records[0]]]).unique == ()
+    assert infer([json.dumps(record).encode() for record in [*records, {"id": 20}]]).unique == ("id",)
+    assert infer([json.dumps(record).encode() for record in records[:19]]).unique == (), "of so few nobody can tell"

@@ -20,6 +20,7 @@ from lakehouse.formats.inference.sample import infer as infer_columns
 from lakehouse.quantities import quantity
 
 MOST_RECORDS = 100_000
+_Proposed = tuple[tuple[Proposal, ...], str, tuple[str, ...]]
 
 
 class NothingToInfer(LakehouseError):
@@ -52,9 +53,9 @@ def infer(
     table = table or f"raw.{stream}"
     check_stream_name(stream)
     table_identifier(table)
-    columns, origin = _of_registry(context, topic) if registry else _of_sample(context, topic, records)
+    columns, origin, unique = _of_registry(context, topic) if registry else _of_sample(context, topic, records)
     form = "Avro(registry=True)" if registry else ""
-    text = declaration_text(table, topic, stream, columns, origin, form)
+    text = declaration_text(table, topic, stream, columns, origin, form, unique)
     if out is None:
         typer.echo(text, nl=False)
         return
@@ -65,7 +66,7 @@ def infer(
     context.tell(f"{out}: {quantity(len(columns), 'column')} from {origin}")
 
 
-def _of_registry(context: Context, topic: str) -> tuple[tuple[Proposal, ...], str]:
+def _of_registry(context: Context, topic: str) -> _Proposed:
     settings = context.settings.kafka.schema_registry
     if settings is None:
         raise NothingToInfer(
@@ -86,10 +87,10 @@ def _of_registry(context: Context, topic: str) -> tuple[tuple[Proposal, ...], st
             f"Schema {newest} of subject {subject} is of {schema.kind}, and a row is made of a record.",
             remedy="declare the table yourself",
         )
-    return columns_of_schema(schema), f"schema {newest} of subject {subject}"
+    return columns_of_schema(schema), f"schema {newest} of subject {subject}", ()
 
 
-def _of_sample(context: Context, topic: str, records: int) -> tuple[tuple[Proposal, ...], str]:
+def _of_sample(context: Context, topic: str, records: int) -> _Proposed:
     kafka = context.settings.kafka
     partitions = read_topic(kafka, topic).partitions
     share = -(-records // max(1, len(partitions)))
@@ -109,4 +110,4 @@ def _of_sample(context: Context, topic: str, records: int) -> tuple[tuple[Propos
             remedy="send some, or name the registry with --registry",
         )
     more = f" ({inferred.others:,} others are no JSON objects)" if inferred.others else ""
-    return inferred.columns, f"{quantity(inferred.records, 'record')} of topic {topic}{more}"
+    return inferred.columns, f"{quantity(inferred.records, 'record')} of topic {topic}{more}", inferred.unique
