@@ -70,6 +70,7 @@ def kill_while_loading(kafka: KafkaSettings, topic: str) -> None:
     loader.wait()
 
 
+@pytest.mark.soak
 def test_a_load_that_was_killed_is_completed_and_nothing_is_sent_twice(demo_broker: KafkaSettings):
     kill_while_loading(demo_broker, "flights")
     before = sum(end_offsets(demo_broker, "flights"))

@@ -65,7 +65,7 @@ def rows() -> list[dict[str, Any]]:
     return made
 
 
-@pytest.fixture(params=["classic", pytest.param("connect", marks=pytest.mark.slow)])
+@pytest.fixture(params=["classic", pytest.param("connect", marks=pytest.mark.soak)])
 def session(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     if request.param == "classic":
         yield request.getfixturevalue("spark")

@@ -117,7 +117,7 @@ CASES: list[tuple[Any, T.DataType, Any, T.DataType, bool]] = [
 ]
 
 
-@pytest.fixture(scope="module", params=["classic", pytest.param("connect", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["classic", pytest.param("connect", marks=pytest.mark.soak)])
 def verdicts(request: pytest.FixtureRequest) -> list[bool]:
     """All cases in one job."""
     if request.param == "classic":

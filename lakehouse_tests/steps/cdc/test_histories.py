@@ -77,6 +77,7 @@ def test_some_histories(spark: SparkSession, name: str) -> None:
     check(spark, FEW[name], name)
 
 
+@pytest.mark.soak
 def test_a_compiled_fold_is_the_same(spark: SparkSession) -> None:
     """A range of many changes is compiled and planned adaptively; all others here are interpreted."""
     with set_for(spark, COMPILED):
