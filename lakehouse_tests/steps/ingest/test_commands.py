@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,25 @@ def test_a_topic_made_anew_needs_a_new_epoch(stream: Landing, lakehouse: Callabl
     shown = lakehouse("accept-loss", "things", "--new-epoch")
     assert "In doubt and not counted: partition 0 offsets [0, 5)." in shown.stdout
     assert lakehouse("accept-loss", "things", "--new-epoch", "--yes").exit_code == 0
+    stream.ingest()
+    assert sorted(stream.column("raw.things", "id")) == [0, 1, 2, 3, 100, 101]
+    assert stream.holds().read == 7
+
+
+def test_a_copied_topic_goes_on_from_a_moment(stream: Landing, lakehouse: Callable[..., Result]) -> None:
+    recreate(stream)
+    producer, began = Producer(client_config(stream.kafka)), datetime(2026, 1, 1, tzinfo=UTC)
+    for minute, number in enumerate([2, 3, 100, 101]):  # the copy has let go of the first ones, so offsets are others
+        time = int((began + timedelta(minutes=minute)).timestamp() * 1000)
+        producer.produce(stream.stream.topic, json.dumps(thing(number)).encode(), partition=0, timestamp=time)
+    assert producer.flush(30) == 0
+    for since in ("2026-01-01T00:02:00", "noon"):
+        refused = lakehouse("accept-loss", "things", "--new-epoch", "--since", since)
+        assert (refused.exit_code, "no moment with a time zone" in refused.stderr) == (2, True)
+    assert lakehouse("accept-loss", "things", "--since", "2026-01-01T00:02:00Z").exit_code == 2
+    command = ("accept-loss", "things", "--new-epoch", "--since", "2026-01-01T00:02:00Z")
+    assert json.loads(lakehouse(*command, "--json").stdout)["goes_on_at"] == {"0": 2}
+    assert lakehouse(*command, "--yes").exit_code == 0
     stream.ingest()
     assert sorted(stream.column("raw.things", "id")) == [0, 1, 2, 3, 100, 101]
     assert stream.holds().read == 7

@@ -1,6 +1,7 @@
 """`lakehouse accept-loss`: give up records that are gone or cannot be read, and put that on record."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +25,10 @@ class OptionsContradict(LakehouseError):
     """Options that do not go together."""
 
 
+class MomentInvalid(LakehouseError):
+    """What was typed says no moment."""
+
+
 def accept_loss(
     ctx: typer.Context,
     stream: Annotated[str, typer.Argument(help="The stream.")],
@@ -41,6 +46,14 @@ def accept_loss(
         bool,
         typer.Option("--new-epoch", help="The topic is another one now, or its log was cut: begin in the present one."),
     ] = False,
+    since: Annotated[
+        str,
+        typer.Option(
+            "--since",
+            help="With --new-epoch: another log is read from this moment of Kafka's timestamps on, such as "
+            "2026-11-26T12:00:00Z; by default from its earliest record.",
+        ),
+    ] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would be given up.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -50,6 +63,8 @@ def accept_loss(
     """
     if offsets and new_epoch:
         raise OptionsContradict("--offsets and --new-epoch answer different questions.", remedy="use one of them")
+    if since and not new_epoch:
+        raise OptionsContradict("--since goes with --new-epoch.", remedy="say both, or leave it out")
     if reason and not offsets:
         raise OptionsContradict("--reason goes with --offsets.", remedy="name the offsets, or leave it out")
     context = context_of(ctx)
@@ -61,6 +76,7 @@ def accept_loss(
         parse_offsets(offsets or [], numbers_of(bases[step.stream.quarantine_table])),
         reason,
         new_epoch=new_epoch,
+        since=_moment(since) if since else None,
     )
     if not as_json:
         _show(context, stream, loss)
@@ -83,11 +99,29 @@ def _as_data(stream: str, loss: Loss) -> dict[str, Any]:
 
 
 def _find(
-    step: IngestStep, bases: Mapping[str, Base], offsets: Mapping[int, list[Range]], reason: str, *, new_epoch: bool
+    step: IngestStep,
+    bases: Mapping[str, Base],
+    offsets: Mapping[int, list[Range]],
+    reason: str,
+    *,
+    new_epoch: bool,
+    since: datetime | None,
 ) -> Loss:
     if offsets:
         return find_offsets_loss(step, bases, offsets, require_reason(reason))
-    return find_loss(step, bases, new_epoch=new_epoch)
+    return find_loss(step, bases, new_epoch=new_epoch, since=since)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise MomentInvalid(
+            f"--since is {text!r}, and no moment with a time zone.", remedy="write it as 2026-11-26T12:00:00Z"
+        )
+    return moment
 
 
 def _show(context: Context, stream: str, loss: Loss) -> None:

@@ -6,7 +6,8 @@ offset since the beginning. What is given up goes to the loss ledger (`engines/k
 
 A new epoch begins where positions of the past mean nothing: another topic of the same name, another cluster, a log that
 ends before the position. Totals go on, but they are of several logs then, so no range vouches for them (`origin` is
-empty). Another log is read from its earliest offset. In the same log a position stays wherever it still is in the log,
+empty). Another log is read from its earliest offset, or from a moment: a topic that was copied to another cluster has
+its records at other offsets, and at the same times. In the same log a position stays wherever it still is in the log,
 and otherwise moves to its end: what lies before has been read, and nothing may land twice. What comes after it has
 never been there before, whatever was given up at these offsets.
 """
@@ -14,12 +15,13 @@ never been there before, whatever was given up at these offsets.
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import msgspec
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, past, reached
-from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics
+from lakehouse.engines.kafka.several_topics.stream_topics import read_stream_topics, stream_offsets_at
 from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement import LOST, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
@@ -77,8 +79,14 @@ class Loss:
         return sum(end - start for spans in self.accepted.values() for start, end in spans)
 
 
-def find_loss(step: IngestStep, bases: Mapping[str, Base], *, new_epoch: bool) -> Loss:
+def find_loss(step: IngestStep, bases: Mapping[str, Base], *, new_epoch: bool, since: datetime | None = None) -> Loss:
     """Compare what the tables say with the topic.
+
+    Args:
+        step: of the stream.
+        bases: its tables.
+        new_epoch: whether the topic is another one by now, or was cut.
+        since: with `new_epoch`, from which of Kafka's timestamps on another log is read; None: all of it.
 
     Raises:
         NothingToAccept: they fit together, or a mere loss is no answer to how they differ, or the other way round.
@@ -86,11 +94,19 @@ def find_loss(step: IngestStep, bases: Mapping[str, Base], *, new_epoch: bool) -
     """
     previous = stored_position(step.stream.name, bases)
     topic = with_truncation(step.kafka, read_stream_topics(step.kafka, step.stream, previous), previous)
-    return plan_loss(step.stream.name, previous, topic, new_epoch=new_epoch)
+    begin = stream_offsets_at(step.kafka, topic, since) if since else None
+    return plan_loss(step.stream.name, previous, topic, new_epoch=new_epoch, begin=begin)
 
 
-def plan_loss(stream: str, previous: KafkaStatement | None, topic: TopicState, *, new_epoch: bool) -> Loss:
-    """Decide what accepting means; pure.
+def plan_loss(
+    stream: str,
+    previous: KafkaStatement | None,
+    topic: TopicState,
+    *,
+    new_epoch: bool,
+    begin: Mapping[int, int] | None = None,
+) -> Loss:
+    """Decide what accepting means; pure. `begin`: partition → where another log is read from, else from its earliest.
 
     Raises:
         NothingToAccept: see `find_loss`.
@@ -98,7 +114,7 @@ def plan_loss(stream: str, previous: KafkaStatement | None, topic: TopicState, *
     """
     if previous is None:
         raise NothingToAccept(f"Stream {stream} has not begun, so nothing can be lost.", remedy="let it run")
-    return _epoch(stream, previous, topic) if new_epoch else _loss(stream, previous, topic)
+    return _epoch(stream, previous, topic, begin or {}) if new_epoch else _loss(stream, previous, topic)
 
 
 def accept_loss(step: IngestStep, bases: Mapping[str, Base], loss: Loss) -> Published:
@@ -135,7 +151,7 @@ def _loss(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
     return Loss("loss", lost, {}, "RetentionOvertook", statement, _spans(lost))
 
 
-def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
+def _epoch(stream: str, previous: KafkaStatement, topic: TopicState, begin: Mapping[int, int]) -> Loss:
     reason = _why_not_the_same(stream, previous, topic)
     if reason is None:
         raise NothingToAccept(
@@ -144,7 +160,7 @@ def _epoch(stream: str, previous: KafkaStatement, topic: TopicState) -> Loss:
         )
     same = _same_logs(previous, topic)
     lost = {partition: span for partition, span in lost_ranges(previous, topic).items() if partition in same}
-    start = {partition: limits.earliest for partition, limits in topic.partitions.items()}
+    start = {partition: max(limits.earliest, begin.get(partition, 0)) for partition, limits in topic.partitions.items()}
     start |= {
         partition: min(offset, topic.partitions[partition].last_stable)
         for partition, offset in position_in(previous, topic).items()

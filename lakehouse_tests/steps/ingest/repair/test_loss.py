@@ -27,9 +27,9 @@ def events(sql_lake: Lake) -> SimulatedStream:
     return stream
 
 
-def planned_loss(events: SimulatedStream, *, new_epoch: bool = False) -> Loss:
+def planned_loss(events: SimulatedStream, *, new_epoch: bool = False, begin: dict[int, int] | None = None) -> Loss:
     previous = stored_position("events", read_bases(events.catalog, events.tables))
-    return plan_loss("events", previous, events.topic(), new_epoch=new_epoch)
+    return plan_loss("events", previous, events.topic(), new_epoch=new_epoch, begin=begin)
 
 
 def accept(events: SimulatedStream, loss: Loss) -> None:
@@ -110,6 +110,22 @@ def test_a_topic_made_anew_is_a_new_epoch_from_its_earliest_offset(events: Simul
     events.load(A).delete("_kafka_partition = 1 and _kafka_offset = 2")
     (finding,) = [f for f in events.audit().findings if f.kind == "rows_differ"]
     assert (finding.table, finding.partition, finding.offsets) == (A, 1, "[1, 10)")
+
+
+def test_a_copied_topic_is_read_from_where_a_moment_lies_in_it(events: SimulatedStream) -> None:
+    events.topic_id, events.ends, events.earliest = "another", {0: 107, 1: 204, 2: 6}, {0: 2, 2: 3}
+    loss = planned_loss(events, new_epoch=True, begin={0: 105, 1: 204, 2: 1})
+    assert (loss.lost, loss.statement.end) == ({}, {0: 105, 1: 204, 2: 3}), "never before what the log still has"
+    accept(events, loss)
+    events.ingest({1: 4})
+    proof = events.audit(scan=True)
+    assert proof.holds, proof.findings
+    assert (proof.read, proof.position) == (20 + 2 + 4 + 3, {0: 107, 1: 208, 2: 6})
+
+
+def test_in_a_log_that_was_cut_a_moment_is_no_reason_to_read_twice(events: SimulatedStream) -> None:
+    events.ends = {0: 6, 1: 15}
+    assert planned_loss(events, new_epoch=True, begin={0: 2, 1: 3}).statement.end == {0: 6, 1: 10}
 
 
 def test_in_a_log_that_was_cut_nothing_is_read_twice(events: SimulatedStream) -> None:
