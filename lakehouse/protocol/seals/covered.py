@@ -95,7 +95,8 @@ def _describe(snapshot: Snapshot) -> str:
 
 def _recorded(summary: Mapping[str, str]) -> dict[int, str]:
     """What a seal carries on, newest first. That it is as it was written is for other proofs to say."""
-    text = summary.get(seal_keys.PREFIX + seal_keys.FOREIGN_COMMITS, "{}")
+    if (text := summary.get(seal_keys.PREFIX + seal_keys.FOREIGN_COMMITS)) is None:
+        return {}
     try:
         return msgspec.json.decode(text, type=dict[int, str])
     except msgspec.MsgspecError:

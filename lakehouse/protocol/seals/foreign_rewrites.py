@@ -70,7 +70,8 @@ def unproven_rewrites(table: Table, snapshot_id: int | None) -> list[int]:
 
 def _ids(summary: Mapping[str, str], key: str) -> frozenset[int]:
     """The snapshots that a seal names. That it is as it was written is for other proofs to say."""
-    text = summary.get(seal_keys.PREFIX + key, "[]")
+    if (text := summary.get(seal_keys.PREFIX + key)) is None:
+        return frozenset()
     try:
         return frozenset(msgspec.json.decode(text, type=list[int]))
     except msgspec.MsgspecError:

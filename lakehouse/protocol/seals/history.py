@@ -33,7 +33,10 @@ def head_of(table: Table, ref: str = MAIN) -> int | None:
 
 def summary_of(snapshot: Snapshot) -> Mapping[str, str]:
     """A snapshot's summary without the operation."""
-    return {} if snapshot.summary is None else snapshot.summary.additional_properties
+    if snapshot.summary is None:
+        return {}
+    # What `additional_properties` returns; by that name pydantic looks for it in three places, for each of a thousand.
+    return (snapshot.summary.__pydantic_private__ or {})["_additional_properties"]
 
 
 def ancestry(table: Table, snapshot_id: int | None) -> Iterator[Snapshot]:
@@ -42,7 +45,18 @@ def ancestry(table: Table, snapshot_id: int | None) -> Iterator[Snapshot]:
     Raises:
         HistoryCircular: somebody has edited the metadata, so that a snapshot is its own ancestor.
     """
-    by_id = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
+    snapshots, passed = table.metadata.snapshots, set[int]()
+    # A parent is listed before its child: most who walk stop soon, and find it one or two places ahead.
+    place = len(snapshots) - 1
+    while snapshot_id is not None and place >= 0:
+        snapshot = snapshots[place]
+        if snapshot.snapshot_id == snapshot_id:
+            passed.add(snapshot_id)
+            yield snapshot
+            snapshot_id = snapshot.parent_snapshot_id
+        place -= 1
+    # Not so where somebody has put them in another order.
+    by_id = {s.snapshot_id: s for s in snapshots if s.snapshot_id not in passed} if snapshot_id is not None else {}
     while snapshot_id is not None and (snapshot := by_id.pop(snapshot_id, None)) is not None:
         yield snapshot
         snapshot_id = snapshot.parent_snapshot_id

@@ -62,7 +62,8 @@ def field_ids(schema: Schema) -> dict[str, int]:
 
 def _recorded(summary: Mapping[str, str]) -> dict[str, list[int]]:
     """What a seal carries on. That it is as it was written is for other proofs to say."""
-    text = summary.get(seal_keys.PREFIX + seal_keys.FOREIGN_COLUMNS, "{}")
+    if (text := summary.get(seal_keys.PREFIX + seal_keys.FOREIGN_COLUMNS)) is None:
+        return {}
     try:
         return msgspec.json.decode(text, type=dict[str, list[int]])
     except msgspec.MsgspecError:

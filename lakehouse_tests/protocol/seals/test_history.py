@@ -1,4 +1,6 @@
-"""A history that somebody has bent into a circle is told, and nobody walks in it for ever."""
+"""History is walked by parents, however snapshots are listed; bent into a circle it is told, and ends."""
+
+import random
 
 import pytest
 
@@ -21,3 +23,20 @@ def test_a_snapshot_that_is_its_own_ancestor(sql_lake: Lake) -> None:
     assert [next(walk).snapshot_id for _ in whole] == whole
     with pytest.raises(HistoryCircular, match=f"{name}: snapshot {whole[0]} is its own ancestor"):
         next(walk)
+
+
+def test_in_whichever_order_snapshots_are_listed(sql_lake: Lake) -> None:
+    name = sql_lake.create("a")
+    for number in range(3):
+        sql_lake.write(f"s{number}", a=[number])
+    table = sql_lake.load(name)
+    newest_first = sorted(table.metadata.snapshots, key=lambda snapshot: -(snapshot.sequence_number or 0))
+    whole = [snapshot.snapshot_id for snapshot in newest_first]
+    chance = random.Random(7)
+    for _ in range(20):
+        listed = chance.sample(newest_first, len(newest_first))
+        table.metadata = table.metadata.model_copy(update={"snapshots": listed})
+        assert [snapshot.snapshot_id for snapshot in ancestry(table, whole[0])] == whole
+        assert [snapshot.snapshot_id for snapshot in ancestry(table, whole[2])] == whole[2:]
+    table.metadata = table.metadata.model_copy(update={"snapshots": newest_first[:2]})
+    assert [snapshot.snapshot_id for snapshot in ancestry(table, whole[0])] == whole[:2], "as far as it is not expired"
