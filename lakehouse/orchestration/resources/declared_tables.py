@@ -6,23 +6,17 @@ The lakehouse's own tables are not a user's to change: what another version decl
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pyiceberg.exceptions import NoSuchTableError
-
 from lakehouse.declarations import Declarations, Mirror, Stream, Table, apply, plan
 from lakehouse.declarations.registry.declarations import OWN_TABLES
 from lakehouse.declarations.registry.meant import declare_or_use
 from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of
-from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.catalog import LakeCatalog, TableMissing
 
 
 class NotDeclared(LakehouseError):
     """Nobody declared a table of this name."""
-
-
-class TableMissing(LakehouseError, NoSuchTableError):
-    """A table that is to be read is not there."""
 
 
 class TableStopped(LakehouseError):

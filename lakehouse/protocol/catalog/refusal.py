@@ -47,7 +47,7 @@ class CatalogRefused(LakehouseError):
     """The catalog answers, and does not do what is asked."""
 
 
-class TableMissing(LakehouseError):
+class TableMissing(LakehouseError, NoSuchTableError):
     """A table that is asked for does not exist."""
 
 

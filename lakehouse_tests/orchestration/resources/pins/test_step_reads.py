@@ -5,9 +5,8 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyspark.sql import types as T  # noqa: N812
 
 from lakehouse.declarations import Declarations
-from lakehouse.orchestration.resources.declared_tables import TableMissing
 from lakehouse.orchestration.resources.pins.step_reads import StepReads
-from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.catalog import TableMissing, open_catalog
 from lakehouse.steps.derived.inputs.pins import PIN_PREFIX
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import Lake
