@@ -3,9 +3,11 @@
 import json
 import platform
 import time
-from contextlib import ExitStack
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import groupby, product
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +17,15 @@ from rich.console import Console
 from benchmarks.accounting import cpu_seconds
 from benchmarks.connect_system import ConnectSystem
 from benchmarks.declared import CASES, Case
+from benchmarks.encodings import AVRO, PROTOBUF, encoded
 from benchmarks.lab import Lab, Limits, open_lab
 from benchmarks.outputs import read_output
 from benchmarks.report import Run, disagreements, figures, markdown
 from benchmarks.spark_system import SparkSystem
 from benchmarks.system import System
+from lakehouse.engines.registries import ConfluentRegistry
+from lakehouse.settings import load_settings
+from lakehouse_tests.fixtures.schema_registry import running_registry
 
 RESULTS = Path(__file__).parent / "results"
 SYSTEMS = ("ours", "streaming", "connect")
@@ -30,7 +36,7 @@ def main(
     rounds: Annotated[int, typer.Option(help="Measured rounds.")] = 3,
     warm_up: Annotated[int, typer.Option(help="Rounds before, which do not count.")] = 1,
     systems: Annotated[str, typer.Option(help="Which, by comma.")] = ",".join(SYSTEMS),
-    cases: Annotated[str, typer.Option(help="Into one table, or routed to five.")] = ",".join(CASES),
+    cases: Annotated[str, typer.Option(help=f"Which, by comma: {', '.join(CASES)}.")] = "one,five",
     cores: Annotated[int, typer.Option(help="For each system.")] = 2,
     heap: Annotated[str, typer.Option(help="Of each system's JVM.")] = "1g",
     commit_records: Annotated[int, typer.Option(help="A commit of the Spark systems.")] = 500_000,
@@ -41,14 +47,18 @@ def main(
     console = Console(stderr=True)
     limits = Limits(cores, heap, commit_records, commit_seconds)
     runs: list[Run] = []
-    with open_lab(records, limits, console) as lab, ExitStack() as running:
-        started = [running.enter_context(_system(each, lab)) for each in systems.split(",")]
-        for case in (CASES[each] for each in cases.split(",")):
-            for number in range(-warm_up, rounds):
+    chosen = [CASES[each] for each in cases.split(",")]
+    for topic, alike in groupby(chosen, key=lambda case: case.topic):
+        of_topic = list(alike)
+        with _lab(topic, of_topic[0], records, limits, console) as lab, ExitStack() as running:
+            names = [name for name in systems.split(",") if any(name in case.systems for case in of_topic)]
+            started = [running.enter_context(_system(name, lab)) for name in names]
+            for case, number in product(of_topic, range(-warm_up, rounds)):
                 for system in started:
-                    run = _measure(lab, system, case, number)
-                    console.print(_line(run))
-                    runs.append(run)
+                    if system.name in case.systems:
+                        run = _measure(lab, system, case, number)
+                        console.print(_line(run))
+                        runs.append(run)
     results = figures(runs)
     different = disagreements(runs)
     result = {
@@ -68,6 +78,22 @@ def main(
     raise typer.Exit(1 if different else 0)
 
 
+@contextmanager
+def _lab(topic: str, case: Case, records: int, limits: Limits, console: Console) -> Generator[Lab]:
+    """With the case's topic; with a registry, where its records name their schemas."""
+    with ExitStack() as running:
+        registry, number = None, 0
+        if case.encoding != "json":
+            state = load_settings().state
+            state.logs.mkdir(parents=True, exist_ok=True)
+            registry = running.enter_context(running_registry(state, state.logs / "bench-registry.log"))
+            text, kind = (AVRO, "AVRO") if case.encoding == "avro" else (PROTOBUF, "PROTOBUF")
+            number = ConfluentRegistry(registry).register(f"{topic}-value", text, kind)
+            topic = f"{topic}-{number}"
+        make = encoded(case.encoding, len(case.kinds), number)
+        yield running.enter_context(open_lab(records, limits, console, name=topic, make=make, registry=registry))
+
+
 def _system(name: str, lab: Lab) -> System:
     return ConnectSystem(lab) if name == "connect" else SparkSystem(name, lab)
 
@@ -81,14 +107,14 @@ def _measure(lab: Lab, system: System, case: Case, number: int) -> Run:
     seconds, used = time.monotonic() - began, cpu_seconds(system.pid) - cpu
     system.settle(namespace)
     output = read_output(lab.catalog, case.tables(namespace))
-    lab.drop_namespace(namespace)
+    lab.drop_namespaces(case.namespaces(namespace))
     return Run(case.name, system.name, number, number < 0, seconds, used, lab.count, output)
 
 
 def _line(run: Run) -> str:
     label = "warm-up" if run.warm_up else f"round {run.round}"
     return (
-        f"{run.case:5} {run.system:10} {label:8} {run.seconds:7.2f} s  {run.cpu_seconds:7.2f} CPU-s  "
+        f"{run.case:8} {run.system:10} {label:8} {run.seconds:7.2f} s  {run.cpu_seconds:7.2f} CPU-s  "
         f"{run.per_cpu_second:10,.0f}/CPU-s  {run.output.commits} commits  {run.output.checksum}"
     )
 

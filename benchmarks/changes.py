@@ -171,7 +171,7 @@ def _measure(lab: Lab, process: SparkProcess, kind: str, records: int) -> tuple[
     (name,) = (name for name in declared.tables if not name.endswith("quarantine"))
     snapshot = lab.catalog.load_table(name).current_snapshot()
     landed = int((snapshot.summary["total-records"] if snapshot and snapshot.summary else None) or 0)
-    lab.drop_namespace(namespace)
+    lab.drop_namespaces([namespace])
     return records / used, landed
 
 

@@ -13,7 +13,15 @@ from benchmarks.records import PARTITIONS, records
 from lakehouse.declarations import Table, apply, plan
 from lakehouse.engines.kafka import LocalBroker, Record, create_topic, read_topic, send, topic_names
 from lakehouse.protocol.catalog import LakeCatalog, open_catalog
-from lakehouse.settings import CatalogSettings, IngestSettings, KafkaSettings, Platform, Settings, load_settings
+from lakehouse.settings import (
+    CatalogSettings,
+    IngestSettings,
+    KafkaSettings,
+    Platform,
+    RegistrySettings,
+    Settings,
+    load_settings,
+)
 from lakehouse.settings.state import StateFolder
 
 
@@ -44,12 +52,13 @@ class Lab:
             self._drop(table.name)
             apply(plan(table, self.catalog), self.catalog)
 
-    def drop_namespace(self, namespace: str) -> None:
+    def drop_namespaces(self, namespaces: Iterable[str]) -> None:
         """Forget what a run wrote, and free the disk."""
-        for identifier in self.catalog.list_tables(namespace):
-            self._drop(".".join(identifier))
-        self.catalog.drop_namespace(namespace)
-        shutil.rmtree(self.settings.state.warehouse / namespace, ignore_errors=True)
+        for namespace in namespaces:
+            for identifier in self.catalog.list_tables(namespace):
+                self._drop(".".join(identifier))
+            self.catalog.drop_namespace(namespace)
+            shutil.rmtree(self.settings.state.warehouse / namespace, ignore_errors=True)
 
     def _drop(self, name: str) -> None:
         try:
@@ -66,13 +75,15 @@ def open_lab(
     *,
     name: str = "orders",
     make: Callable[[int], Iterable[Record]] = records,
+    registry: RegistrySettings | None = None,
 ) -> Generator[Lab]:
     """Start the broker, fill the topic if that was not done before, and stop the broker at the end."""
     conf, state = load_settings().conf, _state("bench")
     broker = LocalBroker(state, conf / "broker" / "jars.sha256")
     broker.start()
     try:
-        settings = _settings(conf, state, limits, broker.settings)
+        kafka = broker.settings.model_copy(update={"schema_registry": registry})
+        settings = _settings(conf, state, limits, kafka)
         topic = f"{name}-{count}"
         _fill(settings, topic, count, make, console)
         yield Lab(settings, limits, open_catalog(settings.catalog), topic, count)

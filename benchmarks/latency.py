@@ -145,7 +145,7 @@ def _commits(
         if number % 50 == 49:
             console.print(f"commit {number + 1}: {1000 * seconds:.0f} ms, {1000 * cpu:.0f} ms CPU")
         yield seconds, cpu
-    lab.drop_namespace(namespace)
+    lab.drop_namespaces([namespace])
 
 
 def _records(ranges: Mapping[int, tuple[int, int]]) -> pa.RecordBatch:

@@ -1,6 +1,7 @@
 """Systems that run in Spark: a Python process with a driver of its own, warm over all runs."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,10 @@ from typing import IO, Any, Self
 
 from benchmarks.declared import Case
 from benchmarks.lab import Lab
+from lakehouse.engines.jars import fetch_jars
 from lakehouse.settings import Settings
+
+LOCK = Path(__file__).parent / "spark"
 
 
 class SparkProcess:
@@ -64,11 +68,19 @@ class SparkProcess:
         return json.loads(line)
 
 
+def with_avro(settings: Settings) -> Settings:
+    """With Spark's own reader of Avro on the class path."""
+    folder = settings.state.jars / "bench-spark"
+    jars = fetch_jars(LOCK / "pom.xml", folder, LOCK / "jars.sha256")
+    conf = settings.platform.conf | {"spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}
+    return settings.model_copy(update={"platform": settings.platform.model_copy(update={"conf": conf})})
+
+
 class SparkSystem(SparkProcess):
     """A system that ingests a topic."""
 
     def __init__(self, name: str, lab: Lab) -> None:
-        super().__init__(name, lab.settings)
+        super().__init__(name, lab.settings if name == "ours" else with_avro(lab.settings))
         self.name = name
         self._lab = lab
 

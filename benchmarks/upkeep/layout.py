@@ -85,7 +85,7 @@ def ingests(lab: Lab) -> list[Ingested]:
         files = len(list(lab.catalog.load_table(table.identifier).scan().plan_files()))
         if number:
             ingested.append(Ingested(mode, files, seconds))
-        lab.drop_namespace(namespace)
+        lab.drop_namespaces([namespace])
     return ingested
 
 

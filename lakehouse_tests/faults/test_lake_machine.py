@@ -9,7 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from lakehouse_tests.faults.lake_machine import LakeMachine
 
-SHORT, LONG = (6, 20), (1500, 40)
+SHORT, LONG = (6, 20), (600, 40)
 LIVES = [
     pytest.param(SHORT, id="short"),
     pytest.param(LONG, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(7200)]),
