@@ -81,6 +81,7 @@ class Stream:
         max_quarantine_records: up to so many unacceptable records of a run are no reason to fail, whatever their share.
         freshness: how old the oldest unread record may be before the stream's check warns.
         quarantine: the table for what could not be accepted; `quarantine.<name>` if None.
+        keep_refused: `lakehouse quarantine expire` removes refused records that are older; None keeps them forever.
         trigger: when it is read, and how much one run may take; as the settings say if nothing is given.
     """
 
@@ -94,6 +95,7 @@ class Stream:
     max_quarantine_records: int = MAX_QUARANTINE_RECORDS
     freshness: timedelta = timedelta(hours=1)
     quarantine: str | None = None
+    keep_refused: timedelta | None = None
     trigger: Trigger = field(default_factory=Trigger)
 
     def __post_init__(self) -> None:
@@ -121,6 +123,10 @@ class Stream:
         if self.freshness <= timedelta(0):
             raise DeclarationError(
                 f"Stream {self.name}: freshness is {self.freshness}.", remedy="write a timedelta longer than nothing."
+            )
+        if self.keep_refused is not None and self.keep_refused < timedelta(days=1):
+            raise DeclarationError(
+                f"Stream {self.name}: keep_refused is {self.keep_refused}.", remedy="write a day or longer, or None."
             )
         self._check_route()
         for table in (*self.tables, self.quarantine_table):

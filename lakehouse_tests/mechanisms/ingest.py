@@ -1,5 +1,6 @@
 """What keeps every record: where an ingest goes on, what it refuses, and how it is proven."""
 
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -59,6 +60,10 @@ def _all_in_force(original: Function) -> Function:
 def _as_before(original: Function) -> Function:
     """As many of the last records were refused as before some of them left the quarantine."""
     return lambda quarantine, previous, taken: previous.refused_last
+
+
+def _all_read(original: Function) -> Function:
+    return lambda quarantine, moment: original(quarantine, datetime.max.replace(tzinfo=UTC))
 
 
 def _all_parts(original: Function) -> Function:
@@ -440,9 +445,17 @@ INGEST = (
     Mechanism(
         name="what leaves the quarantine",
         promise="P1: Reprocessing takes other records out of the quarantine than it lands.",
-        keeps="lakehouse.steps.ingest.repair.reprocess:_require_left",
+        keeps="lakehouse.steps.ingest.repair.reprocess:require_left",
         lets_pass=gives(None),
         guard="steps/ingest/repair/test_reprocess.py::test_nothing_else_leaves_the_quarantine",
+    ),
+    Mechanism(
+        name="refused for a day",
+        promise="P1: A refused record goes before anybody could see it, as a producer's clock says that it is old.",
+        keeps="lakehouse.steps.ingest.repair.refused_retention:_read_until",
+        lets_pass=_all_read,
+        guard="steps/ingest/repair/test_refused_retention.py::"
+        "test_what_was_refused_just_now_stays_whatever_its_timestamp",
     ),
     Mechanism(
         name="refused until reprocessed",

@@ -1,17 +1,21 @@
 """What a reader of Dagster's UI learns of an ingest: for each table, what came in, from where, and how long it took."""
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from dagster import AssetMaterialization, DataVersion, MaterializeResult, MetadataValue, TableMetadataValue
 
 from lakehouse.engines.kafka.statement import WITHOUT_RECORD
+from lakehouse.iceberg.names import identifier_of
 from lakehouse.orchestration.assets.metadata.arrivals_plot import arrivals_markdown
+from lakehouse.orchestration.assets.metadata.refused_plot import DAYS, refused_markdown
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.materialization import rows_shown, table_metadata, texts_shown, write_tags
 from lakehouse.orchestration.run_context import STREAM_TAG
 from lakehouse.protocol.commit import Published
 from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.steps.ingest.repair.refused_trend import refused_by_day
 from lakehouse.steps.ingest.report import IngestReport
 
 DATA_VERSION = "dagster/data_version"
@@ -40,6 +44,7 @@ def ingest_results(
                 "snapshot id": str(snapshot_id),
                 **shared,
                 **_evolution(report, name),
+                **_refused(report, lake, name, snapshot_id),
                 **table_metadata(table),
             },
             data_version=DataVersion(str(snapshot_id)),
@@ -99,6 +104,16 @@ def _evolution(report: IngestReport, name: str) -> dict[str, Any]:
     if reason := report.stopped.get(name):
         metadata["takes no records"] = reason
     return metadata
+
+
+def _refused(report: IngestReport, lake: Lake, name: str, snapshot_id: int) -> dict[str, Any]:
+    """What the quarantine holds of the last days, where this run has added to it."""
+    if not report.rows.get(name) or name != lake.declarations.streams[report.stream].quarantine_table:
+        return {}
+    today = datetime.now(UTC).date()
+    refused = refused_by_day(lake.catalog.load_table(identifier_of(name)), snapshot_id, DAYS, today=today)
+    picture = refused_markdown(refused, today)
+    return {"refused by day": MetadataValue.md(picture)} if picture else {}
 
 
 def _summary(report: IngestReport) -> str:

@@ -5,23 +5,21 @@ acceptable now goes to its table and leaves the quarantine in one publish; the r
 what has moved, offset by offset, so that the audit goes on proving that each record is in one place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import msgspec
-import numpy as np
 
 from lakehouse import seal_keys
 from lakehouse.engines.kafka.statement import COPIES, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.chain import KIND_REPROCESS
-from lakehouse.proofs.audit.coordinates import coordinates
-from lakehouse.protocol.commit import Published, Staged, open_branch, publish, stage_files
-from lakehouse.protocol.commit.stage import commit_on_branch
+from lakehouse.protocol.commit import Published, publish, stage_files
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.repair.acceptable_records import Reprocess, work_of
+from lakehouse.steps.ingest.repair.leaving_rows import delete_rows, require_left
 from lakehouse.steps.ingest.repair.refused_records import refused_records
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.routes.stopping import stopped_before
@@ -51,17 +49,7 @@ def reprocess(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) 
     _require_landed(step, selected, landed)
     _stage(step, bases, landed)
     quarantine = bases[step.stream.quarantine_table]
-    open_branch(step.catalog, quarantine, step.attempt)
-    commit_on_branch(
-        step.catalog,
-        quarantine,
-        step.attempt.branch,
-        lambda transaction: transaction.delete(
-            selected.places.where(selected.previous.numbers),
-            snapshot_properties=step.attempt.marks,
-            branch=step.attempt.branch,
-        ),
-    )
+    delete_rows(step.catalog, quarantine, step.attempt, selected.places, selected.previous.numbers)
     failpoint("reprocess.staged")
     statement = state(step.stream.quarantine_table, selected, landed)
     reprocess_keys = {
@@ -76,7 +64,7 @@ def reprocess(step: IngestStep, bases: Mapping[str, Base], selected: Reprocess) 
     extra_keys = {name: {**keys, **reprocess_keys} for name, keys in verdicts(stopped, landed, bases).items()}
     staged = seal_all(step, bases, statement, extra_keys, kind=KIND_REPROCESS)
     require_staged(step.catalog, staged, replace(statement, tallies=landed.tallies))
-    _require_left(step, quarantine, staged, selected)
+    require_left(step.catalog, quarantine, staged, selected.places)
     return publish(step.catalog, staged)
 
 
@@ -141,18 +129,3 @@ def _stage(step: IngestStep, bases: Mapping[str, Base], landed: WriteResult) -> 
     for name, files in landed.files.items():
         if files:
             stage_files(step.catalog, bases[name], step.attempt, files)
-
-
-def _require_left(step: IngestStep, quarantine: Base, staged: Sequence[Staged], selected: Reprocess) -> None:
-    """What is on the branch is what was in the quarantine less what is taken, and nothing else."""
-    head = next(item.head for item in staged if item.base.name == quarantine.name)
-    table = step.catalog.load_table(quarantine.identifier)
-    before = coordinates(quarantine.table, list(quarantine.table.scan(snapshot_id=quarantine.snapshot_id).plan_files()))
-    after = coordinates(table, list(table.scan(snapshot_id=head).plan_files()))
-    for partition, offsets in before.items():
-        stays = offsets[~np.isin(offsets, selected.places.offsets.get(partition, np.array([], np.int64)))]
-        if not np.array_equal(np.sort(stays), np.sort(after.get(partition, np.array([], np.int64)))):
-            raise StagedRowsDiffer(
-                f"{quarantine.name}: of partition {partition} other rows than the reprocessed ones left the branch.",
-                remedy="run the command again, and report this: it must not happen",
-            )

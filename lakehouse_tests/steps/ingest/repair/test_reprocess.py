@@ -247,7 +247,7 @@ def test_nothing_else_leaves_the_quarantine(stream: InProcess, monkeypatch: pyte
     widen(stream)
     delete = Transaction.delete
     monkeypatch.setattr(Transaction, "delete", lambda self, _, **more: delete(self, AlwaysTrue(), **more))
-    with pytest.raises(StagedRowsDiffer, match="other rows than the reprocessed ones"):
+    with pytest.raises(StagedRowsDiffer, match="other rows than the chosen ones"):
         stream.reprocess()
     assert len(stream.quarantined()) == 4
     stream.holds()
