@@ -1,5 +1,6 @@
 """`lakehouse reprocess`: take refused records up again, after the declaration was widened or corrected."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
@@ -13,10 +14,15 @@ from lakehouse.engines.spark import spark_session
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.quantities import quantity
 from lakehouse.steps.cdc.fold.reprocessed_changes import mirrors_without_history
+from lakehouse.steps.ingest.evolve.changes import TableChanges
+from lakehouse.steps.ingest.ingest_step import after_changes, with_named_tables
 from lakehouse.steps.ingest.repair.accept_offsets import parse_offsets
-from lakehouse.steps.ingest.repair.acceptable_records import CannotReprocess, Reprocess, find_reprocess
+from lakehouse.steps.ingest.repair.acceptable_records import CannotReprocess, Reprocess, find_reprocess, find_unmade
 from lakehouse.steps.ingest.repair.refused_records import numbers_of
 from lakehouse.steps.ingest.repair.reprocess import reprocess as take_up
+
+SHOWN = 10
+"""So many tables that would be made are named."""
 
 
 def reprocess(
@@ -48,16 +54,29 @@ def reprocess(
         )
     bases = read_bases(step.catalog, step.tables)
     numbers = numbers_of(bases[step.stream.quarantine_table])
-    records = find_reprocess(step, bases, parse_offsets(offsets, numbers) if offsets else None, reason=reason)
+    wanted = parse_offsets(offsets, numbers) if offsets else None
+    unmade = find_unmade(step, bases, wanted)
+    if unmade and yes:
+        step = with_named_tables(after_changes(step, TableChanges(unmade=unmade)))
+        bases = read_bases(step.catalog, step.tables)
+    records = find_reprocess(step, bases, wanted, reason=reason)
     if not as_json:
         _show(context, stream, records)
+        if unmade and not yes:
+            waiting = f"{quantity(sum(unmade.values()), 'record')} more can leave it for tables that are made first"
+            names = [*sorted(unmade)[:SHOWN], *([f"{len(unmade) - SHOWN} more"] if len(unmade) > SHOWN else [])]
+            context.out.print(f"{waiting}: {', '.join(names)}.", highlight=False, markup=False, soft_wrap=True)
     published = take_up(step, bases, records) if yes and records.count else None
     print_sealed(
-        context, step, published, as_json=_as_data(stream, records) if as_json else None, to_do=bool(records.count)
+        context,
+        step,
+        published,
+        as_json=_as_data(stream, records, unmade) if as_json else None,
+        to_do=bool(records.count or unmade),
     )
 
 
-def _as_data(stream: str, records: Reprocess) -> dict[str, Any]:
+def _as_data(stream: str, records: Reprocess, unmade: Mapping[str, int]) -> dict[str, Any]:
     spans = records.previous.numbers.labelled(records.places.spans)
     return {
         "stream": stream,
@@ -66,6 +85,7 @@ def _as_data(stream: str, records: Reprocess) -> dict[str, Any]:
         "refused": dict(sorted(records.refused.items())),
         "left": records.left,
         "shared": records.shared,
+        "tables_to_make": dict(sorted(unmade.items())),
     }
 
 

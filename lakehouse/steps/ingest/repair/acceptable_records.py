@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lakehouse.declarations import ToNamed
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.errors import LakehouseError
@@ -113,6 +114,26 @@ def find_reprocess(
         reason=reason,
         refused_last=_refused_last(quarantine, previous, accepted),
     )
+
+
+def find_unmade(step: IngestStep, bases: Mapping[str, Base], wanted: Spans | None = None) -> dict[str, int]:
+    """Tables that refused records name, that the stream may make, and that are not there → records.
+
+    Args:
+        step: of the stream.
+        bases: all of its tables, loaded together.
+        wanted: as for `find_reprocess`.
+    """
+    previous = stored_position(step.stream.name, bases)
+    if previous is None or not isinstance(step.stream.route, ToNamed):
+        return {}
+    quarantine = bases[step.stream.quarantine_table]
+    chosen = refused_places(quarantine, wanted)[0].first(MOST_RECORDS)
+    sorter = make_task(*work_of(step, bases, previous, chosen)).sorter
+    unmade: Counter[str] = Counter()
+    for batch in refused_records(quarantine, chosen):
+        unmade.update(sorter.unmade(batch))
+    return dict(unmade)
 
 
 def _refused_last(

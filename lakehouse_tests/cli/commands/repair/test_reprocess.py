@@ -4,6 +4,8 @@ What it does: `steps/ingest/repair/test_reprocess.py`.
 """
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandera.pyspark as pandera
@@ -12,8 +14,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lakehouse.cli import app
-from lakehouse.declarations import Stream, Table, ToTable
+from lakehouse.declarations import Stream, Table, ToNamed, ToTable
 from lakehouse.protocol.catalog import open_catalog
+from lakehouse.steps.ingest.ingest_step import IngestStep, with_named_tables
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.steps.ingest.in_process import InProcess, Record
@@ -78,6 +81,7 @@ def test_json_says_the_same_and_what_was_done(stream: InProcess) -> None:
         "refused": {"not_json": 1},
         "left": 0,
         "shared": 0,
+        "tables_to_make": {},
         "done": False,
         "run_id": None,
         "snapshots": {},
@@ -99,3 +103,34 @@ def test_what_is_not_in_quarantine_is_one_line(stream: InProcess) -> None:
     result = call("things", "--offsets", "0:0", "--yes")
     assert result.exit_code == 2
     assert "quarantine.things holds none of the records" in result.stderr
+
+
+def test_tables_that_refused_records_name_are_made_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The policy was widened: two of three names are allowed by now."""
+
+    def route(names: str) -> ToNamed:
+        return ToNamed(like=THINGS, field="shop", namespaces=("raw",), table="raw.{}", names=names)
+
+    declared = Stream(name="things", topic="things", route=route("a"), max_quarantine_share=1.0)
+    made = InProcess(open_catalog(sql_settings(tmp_path)), declared)
+    made.declare(table(T.LongType()))
+    made.ingest({0: [(None, json.dumps({"number": n, "shop": shop}).encode()) for n, shop in enumerate("abcbX")]})
+    assert made.quarantined() == [(0, 1), (0, 2), (0, 3), (0, 4)]
+    made.stream = replace(declared, route=route("[abc]"))
+    made.declare(table(T.LongType()))
+    step_of = quarantine_step(made)
+    monkeypatch.setattr("lakehouse.cli.commands.repair.reprocess.step_of", step_of)
+    assert json.loads(call("things", "--json").stdout)["tables_to_make"] == {"raw.b": 2, "raw.c": 1}
+    shown = call("things").stdout
+    assert "3 records more can leave it for tables that are made first: raw.b, raw.c." in shown
+    assert "say the same with --yes" in shown
+    assert not made.catalog.table_exists(("raw", "b"))
+    assert call("things", "--yes").exit_code == 0
+    assert [row["number"] for row in made.rows("raw.b")] == [1, 3]
+    assert [row["number"] for row in made.rows("raw.c")] == [2]
+    made.ingest({0: [(None, b'{"number": 9, "shop": "b"}')]})
+    assert (made.quarantined(), made.holds().read) == ([(0, 4)], 6)
+
+
+def quarantine_step(made: InProcess) -> Callable[..., IngestStep]:
+    return lambda *_: with_named_tables(made.step("reprocess"))

@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from lakehouse.steps.ingest.repair.acceptable_records import NothingToReprocess
 from lakehouse.steps.ingest.repair.adoption import NothingToAdopt, adopt, find_adoption
 from lakehouse.steps.ingest.repair.go_on import GoOnFrom
 from lakehouse.steps.ingest.repair.loss import accept_loss
+from lakehouse.steps.ingest.repair.refused_retention import expire_refused, find_expired_refused
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.proofs.audit.simulated import A, to_a
 from lakehouse_tests.protocol.commit.children import Child
@@ -108,6 +110,34 @@ def refused_taken_up(folder: Path, begins: bool) -> Repair:
     return Repair(stream.reprocess, NothingToReprocess, check)
 
 
+def refused_let_go(folder: Path, begins: bool) -> Repair:
+    days, route = timedelta(days=30), ByField("kind", {"a": "raw.a", "b": "raw.b"})
+    declared = Stream(name="things", topic="things", route=route, max_quarantine_share=1.0, keep_refused=days)
+    stream = InProcess(open_catalog(sql_settings(folder)), declared, runs=0 if begins else LATER)
+    stream.declare(*tables(NARROW))
+    if begins:
+        stream.ingest({0: [record("a", 0), record("a", LARGE), record("b", LARGE)]})
+    stream.ends = {0: 3}
+
+    def let_go() -> None:
+        step, bases = stream.step("retire"), read_bases(stream.catalog, stream.tables)
+        expired = find_expired_refused(step, bases, now=datetime.now(UTC) + timedelta(days=2))
+        if expired is None:
+            raise _NothingOldError
+        expire_refused(step, bases, expired)
+
+    def check() -> None:
+        stream.ingest({0: [record("b", 7)]})
+        proof = stream.holds()
+        assert (stream.quarantined(), proof.read, proof.removed) == ([], 4, {"quarantine.things": 2})
+
+    return Repair(let_go, _NothingOldError, check)
+
+
+class _NothingOldError(Exception):
+    """All that is old has gone already."""
+
+
 class _NothingMovedError(Exception):
     """All tables stand there already."""
 
@@ -139,7 +169,7 @@ class Simulated(Standing):
         self._runs = itertools.count(1 if begins else LATER)
 
 
-REPAIRS = {make.__name__: make for make in (offsets_given_up, rows_adopted, refused_taken_up, set_back)}
+REPAIRS = {make.__name__: make for make in (offsets_given_up, rows_adopted, refused_taken_up, refused_let_go, set_back)}
 
 
 def begin_and_die(work: tuple[str, Path, int, bool], _: Connection) -> None:
