@@ -17,6 +17,7 @@ from lakehouse.orchestration.assets import (
     mirror_asset,
     mirror_keys,
     release_asset,
+    replay_asset,
     specs_elsewhere,
     stream_asset,
     stream_keys,
@@ -109,14 +110,18 @@ def build_defs(
     polaris_servers = [settings.polaris] if settings.polaris else []
     expect_unanswered(checks)
 
+    elsewhere = settings.platform.mode == "submit"
+
     def placed(asset: dg.AssetsDefinition) -> dg.AssetsDefinition:
-        return remote_asset(asset, names) if settings.platform.mode == "submit" else asset
+        return remote_asset(asset, names) if elsewhere else asset
 
     own_definitions = dg.Definitions(
         assets=[
             *topic_specs(streams, names),
             *specs_elsewhere(declarations, settings.other_catalogs, names),
             *(placed(stream_asset(stream, declarations, names)) for stream in streams),
+            # A driver elsewhere does the steps that write; this one only reads.
+            *(replay_asset(stream, declarations, names) for stream in streams if stream.replay_from and not elsewhere),
             *(placed(mirror_asset(tables, names)) for tables in mirrors),
             *(
                 placed(

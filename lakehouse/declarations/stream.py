@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 from lakehouse.declarations.columns.error import DeclarationError
@@ -82,6 +82,8 @@ class Stream:
         freshness: how old the oldest unread record may be before the stream's check warns.
         quarantine: the table for what could not be accepted; `quarantine.<name>` if None.
         keep_refused: `lakehouse quarantine expire` removes refused records that are older; None keeps them forever.
+        replay_from: from this day on, Dagster has an asset with a partition for each day, which reads the day's records
+            again and compares them with the tables.
         trigger: when it is read, and how much one run may take; as the settings say if nothing is given.
     """
 
@@ -96,6 +98,7 @@ class Stream:
     freshness: timedelta = timedelta(hours=1)
     quarantine: str | None = None
     keep_refused: timedelta | None = None
+    replay_from: date | None = None
     trigger: Trigger = field(default_factory=Trigger)
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from lakehouse.cli.reports.outcome import RunOutcome
 from lakehouse.cli.reports.progress import tells_of_interrupt, watching
 from lakehouse.declarations import MirrorTables
 from lakehouse.orchestration.assets import mirror_keys, mirror_step
+from lakehouse.orchestration.assets.replay import GROUP as REPLAY_GROUP
 from lakehouse.orchestration.automation import complete_log, drop_old_runs, mirror_due, tell_dagster
 from lakehouse.orchestration.checks import LOADS
 from lakehouse.orchestration.dagster_names import DagsterNames
@@ -164,7 +165,8 @@ def _read_all(context: Context, lake: Lake, defs: dg.Definitions, outcome: RunOu
     graph, lag, started = defs.resolve_asset_graph(), None, set[str]()
     later = later_assets(lake.declarations, lake.names)
     upkeep = dg.AssetSelection.groups(GROUP)  # which has its own sensor, and its own command
-    keys = first = sorted((dg.AssetSelection.all() - later - upkeep).resolve(graph))
+    days = dg.AssetSelection.groups(REPLAY_GROUP)  # which a person chooses
+    keys = first = sorted((dg.AssetSelection.all() - later - upkeep - days).resolve(graph))
     mirrors = {name: mirror_step(tables) for name, tables in lake.declarations.mirrors.items()}
     for _ in range(MOST_ROUNDS):
         if keys:

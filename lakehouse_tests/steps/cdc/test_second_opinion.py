@@ -73,7 +73,7 @@ def test_both_folds_agree_run_by_run(sql_lake: Lake, spark_on: SparkOn, deletes:
             proof = audit_mirror(lake.catalog, lake.tables, lake.declarations)
             assert not proof.fold.findings, (run, proof.fold.findings)
             assert proof.holds, (run, proof.findings)
-            if run == 1:
+            if run == min(1, runs - 1):
                 make_checkpoint(lake.catalog, lake.tables)
         assert {row["reason"] for row in lake.rows(REFUSED)} >= {"contradiction"}
         again = check_fold(lake.catalog, lake.tables, begin="checkpoint")

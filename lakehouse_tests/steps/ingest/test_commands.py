@@ -1,4 +1,7 @@
-"""accept-loss, adopt, replay and housekeep on a real topic, as a person calls them by docs/how-to/lost-range.md."""
+"""accept-loss, adopt, replay and housekeep on a real topic, as a person calls them.
+
+They are in docs/how-to/lost-range.md and docs/how-to/audit.md.
+"""
 
 import json
 import os

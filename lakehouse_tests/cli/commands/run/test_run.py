@@ -121,13 +121,9 @@ def test_the_first_weeks_land_and_a_second_run_adds_only_what_is_declared_since(
     good = f"{len(flights):,}"
     parts = f"{good} in raw.flights + {len(broken)} in quarantine.flights"
     assert f"{FLIGHTS:,} messages of topic flights = {parts}" in first
-    assert f"{good} flights of 2013 = {good} rows in raw.flights + 0 in quarantine" in first
+    assert "flights of 2013" not in first, "what is known of the demo is for who loads all of it"
     changes = f"{sent['flight_changes']:,}"
     assert f"{changes} messages of topic flight_changes = {changes} in changelog.flights + 0 in" in first
-    mirrored = re.search(r"([\d,]+) flights scheduled = ([\d,]+) rows in mirror\.flights \+ ([\d,]+) cancelled", first)
-    assert mirrored
-    assert mirrored[1] == f"{FLIGHTS:,}"
-    assert f"{good} flights in raw.flights = {good} rows in features.training" in first
     assert "All 6 derived tables are of runtime date" in first
     assert "0 failed" in first
     assert "≠" not in first
