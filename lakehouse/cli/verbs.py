@@ -117,7 +117,11 @@ PANELS: dict[str, tuple[Verb, ...]] = {
             "repair.adopt",
             "Take what the tables of a stream hold now as accounted for, and say in every audit that a person did so.",
         ),
-        Verb("quarantine", "repair.quarantine", "What a stream could not accept: send it to a topic of dead letters."),
+        Verb(
+            "quarantine",
+            "repair.quarantine",
+            "What a stream could not accept: by day and reason, as dead letters on a topic, and let go after its time.",
+        ),
         Verb(
             "reprocess",
             "repair.reprocess",

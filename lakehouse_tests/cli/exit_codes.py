@@ -110,6 +110,8 @@ EXIT_CODES: Mapping[str, Row] = {
     "accept-loss": Row("flights", "nosuch", 2, 2, 2, 2, 2),
     "adopt": Row("flights --from rows", "nosuch --from rows", _, 2, 2, 2, 2),
     "reprocess": Row("flights", "nosuch", _, 2, 2, 2, 2),
+    "quarantine show": Row("flights", "nosuch", 0, 2, 2, 2, 2),
+    "quarantine expire": Row("flights", "nosuch", _, 2, 2, 2, 2),
     "quarantine export": Row("flights dead", "nosuch dead", 2, 2, 2, 2, 2),
     "rebuild": Row("mirror.flights", "no.such", _, 2, 2, 2, 2),
     "rollback": Row("flights", "nosuch", _, 2, 2, 2, 2),

@@ -16,7 +16,8 @@ CONF = Path(__file__).resolve().parents[2] / "conf"
 CASES = [(verb, trouble) for verb, row in EXIT_CODES.items() for trouble in Trouble if row.code(trouble) is not None]
 DOING = {
     *("release rollback", "accept-loss", "adopt", "reprocess", "rebuild", "rollback", "forward", "maintain"),
-    *("housekeep", "lease release", "retire", "verify", "quarantine export", "polaris apply", "polaris rotate"),
+    *("housekeep", "lease release", "retire", "verify", "quarantine export", "quarantine expire"),
+    *("polaris apply", "polaris rotate"),
 }
 
 

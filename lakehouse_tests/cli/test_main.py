@@ -23,7 +23,8 @@ REPORTS = {
     *("run", "derive", "release show", "release list", "release rollback", "plan", "apply"),
     *("status", "tables", "log", "catalog env", "audit", "replay", "accept-loss", "adopt", "reprocess", "rebuild"),
     *("maintain", "housekeep", "lease take", "lease list", "lease release", "checkpoint", "retire"),
-    *("backup", "restore", "rollback", "forward", "doctor", "verify", "quarantine export"),
+    *("backup", "restore", "rollback", "forward", "doctor", "verify"),
+    *("quarantine show", "quarantine export", "quarantine expire"),
     *("polaris plan", "polaris apply", "polaris check", "polaris policies"),
 }
 

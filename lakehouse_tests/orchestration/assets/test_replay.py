@@ -46,14 +46,14 @@ def test_a_day_is_a_partition_that_proves_or_names_what_differs(working_house: H
         asset = build_defs(house.settings).resolve_assets_def(KEY)
         return dg.materialize([asset], partition_key=day.isoformat(), instance=house.instance, raise_on_error=False)
 
-    def told(day: date) -> tuple[object, object]:
+    def count_and_partition(day: date) -> tuple[object, object]:
         done = replayed(day)
         assert done.success
         [event] = done.get_asset_materialization_events()
         return event.materialization.metadata["records"].value, event.partition
 
-    assert told(yesterday) == (2, yesterday.isoformat())
-    assert told(yesterday - timedelta(days=1))[0] == 0
+    assert count_and_partition(yesterday) == (2, yesterday.isoformat())
+    assert count_and_partition(yesterday - timedelta(days=1))[0] == 0
     assert house.lake().pin("raw.birds")["raw.birds"].snapshot_id == head
     house.declare("birds", TABLE.replace("ge=1", "ge=2"))
     broken = replayed(yesterday)

@@ -40,7 +40,7 @@ SEEN = timedelta(days=1)
 """So long a refused record is there at least, whatever its timestamp."""
 
 
-class CannotExpire(LakehouseError):
+class CannotLetGo(LakehouseError):
     """Refused records of this stream are kept."""
 
 
@@ -73,17 +73,17 @@ def find_expired_refused(
         What may go, or None where nothing is old enough.
 
     Raises:
-        CannotExpire: the stream keeps them forever, or is one of changes.
+        CannotLetGo: the stream keeps them forever, or is one of changes.
         IngestRefused: the stream's tables do not agree.
     """
     stream, moment = step.stream, now or datetime.now(UTC)
     if stream.changes:
-        raise CannotExpire(
+        raise CannotLetGo(
             f"Stream {stream.name} has changes: a refused one tells that a mirror's row may be stale.",
             remedy="let `lakehouse reprocess` take them up, or let the source write these rows again.",
         )
     if stream.keep_refused is None:
-        raise CannotExpire(
+        raise CannotLetGo(
             f"Stream {stream.name} keeps refused records forever.", remedy="declare Stream(keep_refused=…) first."
         )
     previous, quarantine = stored_position(stream.name, bases), bases[stream.quarantine_table]

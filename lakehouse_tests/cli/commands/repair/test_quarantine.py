@@ -78,7 +78,7 @@ def birds(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> InProcess:
     return made
 
 
-def told(*words: str) -> dict[str, Any]:
+def as_data(*words: str) -> dict[str, Any]:
     done = CliRunner().invoke(app, ["quarantine", *words, "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
@@ -86,8 +86,8 @@ def told(*words: str) -> dict[str, Any]:
 
 def test_it_counts_by_day_and_reason(birds: InProcess) -> None:
     counts = [{"day": str(BEGAN.date()), "reason": name, "records": 1} for name in ("missing_field", "not_json")]
-    assert told("show", "birds", "--days", "3650")["refused"] == counts
-    assert told("show", "birds", "--days", "1")["refused"] == []
+    assert as_data("show", "birds", "--days", "3650")["refused"] == counts
+    assert as_data("show", "birds", "--days", "1")["refused"] == []
     done = CliRunner().invoke(app, ["quarantine", "show", "birds", "--days", "1"])
     assert "quarantine.birds has no record of the last 1 day." in done.stdout
 
@@ -96,6 +96,6 @@ def test_it_lets_go_where_it_is_told_to(birds: InProcess, monkeypatch: pytest.Mo
     nothing = CliRunner().invoke(app, ["quarantine", "expire", "birds", "--yes"])
     assert "quarantine.birds: 0 records past 30 days, 0:00:00 can go." in nothing.stdout
     monkeypatch.setattr(refused_retention, "SEEN", timedelta(0))
-    assert (told("expire", "birds")["records"], len(birds.quarantined())) == (2, 2)
-    assert (told("expire", "birds", "--yes")["records"], birds.quarantined()) == (2, [])
+    assert (as_data("expire", "birds")["records"], len(birds.quarantined())) == (2, 2)
+    assert (as_data("expire", "birds", "--yes")["records"], birds.quarantined()) == (2, [])
     assert birds.holds().removed == {"quarantine.birds": 2}

@@ -15,7 +15,7 @@ from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.errors import CommitError
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.repair.refused_retention import (
-    CannotExpire,
+    CannotLetGo,
     ExpiredRefused,
     expire_refused,
     find_expired_refused,
@@ -47,12 +47,12 @@ def things(sql_lake: Lake) -> InProcess:
     return made
 
 
-def found(things: InProcess, now: datetime = LATER) -> ExpiredRefused | None:
+def expired_refused(things: InProcess, now: datetime = LATER) -> ExpiredRefused | None:
     return find_expired_refused(things.step("retire"), read_bases(things.catalog, things.tables), now=now)
 
 
 def expire(things: InProcess, now: datetime = LATER) -> int:
-    expired = found(things, now)
+    expired = expired_refused(things, now)
     if expired is None:
         return 0
     expire_refused(things.step("retire"), read_bases(things.catalog, things.tables), expired)
@@ -73,8 +73,8 @@ def test_old_ones_go_and_the_proof_goes_on_holding(things: InProcess) -> None:
 
 
 def test_what_was_refused_just_now_stays_whatever_its_timestamp(things: InProcess) -> None:
-    assert found(things, datetime.now(UTC) + timedelta(hours=23)) is None
-    expired = found(things, datetime.now(UTC) + timedelta(hours=25))
+    assert expired_refused(things, datetime.now(UTC) + timedelta(hours=23)) is None
+    expired = expired_refused(things, datetime.now(UTC) + timedelta(hours=25))
     assert expired is not None
     assert expired.places.count == 2
 
@@ -101,7 +101,7 @@ def test_records_of_a_stopped_table_wait(things: InProcess) -> None:
 
 
 def test_a_run_that_comes_between_is_not_undone(things: InProcess) -> None:
-    expired, bases = found(things), read_bases(things.catalog, things.tables)
+    expired, bases = expired_refused(things), read_bases(things.catalog, things.tables)
     assert expired is not None
     things.ingest({0: [GOOD]})
     with pytest.raises(CommitError):
@@ -112,7 +112,7 @@ def test_a_run_that_comes_between_is_not_undone(things: InProcess) -> None:
 
 def test_streams_that_keep_theirs_say_so(things: InProcess) -> None:
     things.stream = replace(things.stream, keep_refused=None)
-    with pytest.raises(CannotExpire, match=r"things keeps refused records forever.*keep_refused"):
-        found(things)
+    with pytest.raises(CannotLetGo, match=r"things keeps refused records forever.*keep_refused"):
+        expired_refused(things)
     with pytest.raises(DeclarationError, match="keep_refused is 0:00:10"):
         replace(things.stream, keep_refused=timedelta(seconds=10))
