@@ -10,9 +10,9 @@ PORT ?= 3000
 unexport PYTHONDONTWRITEBYTECODE
 # Three processes for two cores: some of them wait, for a browser, a connector or a killed run.
 TEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
-# What takes milliseconds.
+# What needs no server; and of that, what takes milliseconds.
 SERVERS := slow or browser or kill or rest or kafka or spark
-FAST := $(BIN)/pytest -n 2 --max-worker-restart 0 -m "not soak and not ($(SERVERS))" $(if $(ORDER),--order=$(ORDER))
+FAST := $(BIN)/pytest -n 2 --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -54,12 +54,11 @@ soak: env-browser ## The long forms of tests, then mutate
 	@$(BIN)/pytest -m soak
 	@$(BIN)/python -m lakehouse_tests.mechanisms
 
-fast: env ## The inner loop: what takes milliseconds, then one ingest through real Kafka and Spark
-	@$(FAST)
-	@$(BIN)/pytest lakehouse_tests/steps/ingest/test_one_table.py
+fast: env ## The inner loop: what takes milliseconds, and one ingest through real Kafka and Spark
+	@$(FAST) --dist loadfile -m "fast or not (soak or seconds or $(SERVERS))"
 
-coverage: env ## What takes milliseconds, measured: the share of lines and branches that it runs may not fall
-	@$(FAST) --quiet --cov --cov-report=term
+coverage: env ## What needs no server, measured: the share of lines and branches that it runs may not fall
+	@$(FAST) -m "not soak and not ($(SERVERS))" --quiet --cov --cov-report=term
 
 check: env docs ## Lint, format, types, layers, locks, pages
 	@$(BIN)/ruff check --no-cache

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import sqlite3
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, event
@@ -40,8 +41,15 @@ pytest_plugins = [
 ]
 
 
+# Modules whose tests take seconds together, though none needs a server: `make fast` leaves them out.
+SECONDS = frozenset((Path(__file__).parent / "seconds.txt").read_text(encoding="utf-8").split())
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every process calls a test by the same name, or pytest-xdist runs none of them."""
     for item in items:
+        if str(item.path.relative_to(Path(__file__).parent)) in SECONDS:
+            item.add_marker("seconds")
         if re.search(r" at 0x[0-9a-f]+", item.nodeid):
             raise pytest.UsageError(f"The name of {item.nodeid} has an address in it: give its parameters ids=.")

@@ -1,4 +1,4 @@
-"""Every long form of a test is on the page that says what `make soak` runs."""
+"""What takes long is named: by the page of what `make soak` runs, and by the list that `make fast` leaves out."""
 
 import re
 from pathlib import Path
@@ -13,3 +13,9 @@ def test_the_page_names_every_module_with_a_long_form() -> None:
     named = re.findall(r"^\| `([\w/]+\.py)` \|", section, re.MULTILINE)
     marked = [path for path in TESTS.rglob("test_*.py") if MARK in path.read_text(encoding="utf-8")]
     assert sorted(named) == sorted(str(path.relative_to(TESTS)) for path in marked)
+
+
+def test_the_modules_that_take_seconds_are_there() -> None:
+    names = (TESTS / "seconds.txt").read_text(encoding="utf-8").split()
+    assert names == sorted(set(names))
+    assert [name for name in names if not (TESTS / name).is_file()] == []

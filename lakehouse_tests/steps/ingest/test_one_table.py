@@ -16,7 +16,7 @@ from lakehouse.steps.ingest.workers import reading
 from lakehouse.steps.ingest.workers.scan import kafka_frame
 from lakehouse_tests.steps.ingest.conftest import MakeLanding, thing
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+pytestmark = [pytest.mark.fast, pytest.mark.spark, pytest.mark.kafka]
 
 SHIPMENT = {
     "id": pa.Column(T.LongType(), nullable=False),
