@@ -88,8 +88,9 @@ def _lab(topic: str, case: Case, records: int, limits: Limits, console: Console)
             state.logs.mkdir(parents=True, exist_ok=True)
             registry = running.enter_context(running_registry(state, state.logs / "bench-registry.log"))
             text, kind = (AVRO, "AVRO") if case.encoding == "avro" else (PROTOBUF, "PROTOBUF")
-            number = ConfluentRegistry(registry).register(f"{topic}-value", text, kind)
+            number = ConfluentRegistry(registry).register("orders", text, kind)
             topic = f"{topic}-{number}"
+            ConfluentRegistry(registry).register(f"{topic}-{records}-value", text, kind)  # where a step looks first
         make = encoded(case.encoding, len(case.kinds), number)
         yield running.enter_context(open_lab(records, limits, console, name=topic, make=make, registry=registry))
 
