@@ -189,9 +189,11 @@ def balance(topic: str, statement: KafkaStatement, rows: Mapping[str, int]) -> s
     read = statement.total_counts.read
     removed = {name: statement.removed_rows(name) for name in rows if statement.removed_rows(name)}
     copies = -sum(tally.count for tally in statement.totals.get(COPIES, {}).values())
-    equal = read == sum(rows.values()) + sum(removed.values()) - copies
+    dropped = statement.dropped
+    equal = read == sum(rows.values()) + sum(removed.values()) + sum(dropped.values()) - copies
     parts = [f"{count:,} in {name}" for name, count in rows.items()]
-    parts += [f"{count:,} that maintenance removed from {name}" for name, count in removed.items()]
+    parts += [f"{count:,} removed from {name} since" for name, count in removed.items()]
+    parts += [f"{count:,} dropped by rule ({rule})" for rule, count in dropped.items()]
     more = f" − {copies:,} that are in several tables" if copies else ""
     return f"{quantity(read, 'message')} of topic {topic} {'=' if equal else '≠'} {' + '.join(parts)}{more}"
 

@@ -2,7 +2,7 @@
 
 from lakehouse.cli.reports.outcome import Mirrored, RunOutcome
 from lakehouse.cli.reports.run_report import balance, done
-from lakehouse.engines.kafka.statement import Counts, KafkaStatement
+from lakehouse.engines.kafka.statement import DUPLICATE, FILTERED, Counts, KafkaStatement
 from lakehouse.engines.kafka.tally import Tally
 
 
@@ -13,8 +13,15 @@ def statement(**more: dict[str, dict[int, Tally]]) -> KafkaStatement:
 def test_what_a_deduplication_removed_is_a_part_of_the_equation() -> None:
     removed = statement(retired={"shop.orders": {0: Tally.of_range(0, 1)}})
     assert balance("orders", removed, {"shop.orders": 2, "quarantine.orders": 8}) == (
-        "11 messages of topic orders = 2 in shop.orders + 8 in quarantine.orders + 1 that maintenance removed from "
-        "shop.orders"
+        "11 messages of topic orders = 2 in shop.orders + 8 in quarantine.orders + 1 removed from shop.orders since"
+    )
+
+
+def test_so_is_what_a_declared_rule_has_dropped() -> None:
+    dropped = {DUPLICATE: {0: Tally.of_range(0, 2)}, FILTERED: {1: Tally.of_range(4, 5)}}
+    assert balance("orders", statement(totals=dropped), {"shop.orders": 2, "quarantine.orders": 6}) == (
+        "11 messages of topic orders = 2 in shop.orders + 6 in quarantine.orders + 2 dropped by rule (duplicate) + "
+        "1 dropped by rule (filtered)"
     )
 
 

@@ -37,6 +37,8 @@ def test_a_run_materializes_every_table_and_answers_every_check(working_house: H
     assert birds["runtime date"] == "2013-05-14"
     assert "image/png;base64" in str(birds["arrivals"])
     assert len(str(birds["arrivals"])) < 20_000
+    assert "refused by day" not in birds
+    assert "image/png;base64" in str(made["quarantine.birds"].metadata["refused by day"].value)
     offsets = made["raw.birds"].metadata["offsets"]
     assert isinstance(offsets, dg.TableMetadataValue)
     assert sum(int(str(record.data["offsets"])) for record in offsets.records) == 32

@@ -34,6 +34,7 @@ def ingest_results(
         totals: table → rows that it holds now.
     """
     shared = _stream_metadata(report, attempt)
+    quarantine = lake.declarations.streams[report.stream].quarantine_table
     for name, snapshot_id in published.snapshots.items():
         table = report.tables.get(name) or lake.declarations.tables[name]
         yield MaterializeResult(
@@ -44,7 +45,7 @@ def ingest_results(
                 "snapshot id": str(snapshot_id),
                 **shared,
                 **_evolution(report, name),
-                **_refused(report, lake, name, snapshot_id),
+                **(_refused(lake, name, snapshot_id) if name == quarantine and report.rows.get(name) else {}),
                 **table_metadata(table),
             },
             data_version=DataVersion(str(snapshot_id)),
@@ -106,13 +107,11 @@ def _evolution(report: IngestReport, name: str) -> dict[str, Any]:
     return metadata
 
 
-def _refused(report: IngestReport, lake: Lake, name: str, snapshot_id: int) -> dict[str, Any]:
-    """What the quarantine holds of the last days, where this run has added to it."""
-    if not report.rows.get(name) or name != lake.declarations.streams[report.stream].quarantine_table:
-        return {}
+def _refused(lake: Lake, quarantine: str, snapshot_id: int) -> dict[str, Any]:
+    """What the quarantine holds of the last days."""
     today = datetime.now(UTC).date()
-    refused = refused_by_day(lake.catalog.load_table(identifier_of(name)), snapshot_id, DAYS, today=today)
-    picture = refused_markdown(refused, today)
+    table = lake.catalog.load_table(identifier_of(quarantine))
+    picture = refused_markdown(refused_by_day(table, snapshot_id, DAYS, today=today), today)
     return {"refused by day": MetadataValue.md(picture)} if picture else {}
 
 

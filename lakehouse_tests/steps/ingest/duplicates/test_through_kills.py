@@ -16,7 +16,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-import yaml
 from pyspark.sql import SparkSession
 
 from lakehouse.engines.kafka import Record, create_topic, send
@@ -25,7 +24,6 @@ from lakehouse.engines.kafka.topics import read_topic
 from lakehouse.proofs.audit import audit_stream
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.settings import KafkaSettings, Settings, load_settings
-from lakehouse.settings.secret import revealed
 from lakehouse_tests.orchestration.assets.house import command, write_conf
 
 pytestmark = [pytest.mark.soak, pytest.mark.spark, pytest.mark.kafka, pytest.mark.kill]
@@ -113,7 +111,6 @@ class Shop:
         environ = {
             **os.environ,
             "LAKEHOUSE_CONF": str(self.conf),
-            "LAKEHOUSE_PLATFORM": "connect",
             "LAKEHOUSE_FAILPOINTS": f"{seam}=kill",
         }
         words = [sys.executable, "-m", "lakehouse", "run"]
@@ -156,8 +153,6 @@ class Shop:
 @pytest.fixture
 def shop(tmp_path: Path, broker: KafkaSettings, jars: Path, connect_settings: Settings, spark: SparkSession) -> Shop:
     conf = write_conf(tmp_path, broker, jars)
-    connect = {"mode": "connect", "remote": str(revealed(connect_settings.platform.remote))}
-    (conf / "platforms" / "connect.yaml").write_text(yaml.safe_dump(connect))
     topics = {name: f"{name.lower()}-{tmp_path.name}" for name in ("CLICKS", "PRICES")}
     text = DECLARED
     for name, topic in topics.items():
