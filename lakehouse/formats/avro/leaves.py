@@ -49,7 +49,7 @@ def leaf(node: AvroType, declared: pa.DataType, path: str) -> Read:  # noqa: PLR
         case "int" | "long":
             return _whole(node, declared, path)
         case "float" if t.is_floating(declared):
-            return lambda cursor: pa.array(cursor.number(np.float32).astype(declared.to_pandas_dtype()))
+            return lambda cursor: _floats(cursor, declared)
         case "double" if t.is_float64(declared):
             return lambda cursor: pa.array(cursor.number(np.float64))
         case "enum" if t.is_string(declared):
@@ -64,6 +64,11 @@ def unfit(node: AvroType, declared: pa.DataType, path: str) -> Unfit:
     """That a column cannot take a type."""
     kind = f"{node.kind} ({node.logical})" if node.logical else node.kind
     return schema_errors.unfit(kind, declared, path)
+
+
+def _floats(cursor: Cursor, declared: pa.DataType) -> pa.Array:
+    with np.errstate(invalid="ignore"):  # of a NaN that signals: it becomes a quiet one
+        return pa.array(cursor.number(np.float32).astype(declared.to_pandas_dtype()))
 
 
 def _booleans(cursor: Cursor) -> pa.Array:

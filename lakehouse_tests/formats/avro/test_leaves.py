@@ -98,3 +98,8 @@ def test_an_int_of_more_than_32_bits_a_boolean_of_2_and_a_symbol_that_is_not_the
     assert reasons(decode(pa.schema([("x", pa.bool_())]), record(("x", "boolean")), b"\x02", b"\x01")) == {
         0: "not_avro"
     }
+
+
+def test_a_float_that_is_a_signalling_nan_is_a_nan_without_a_warning() -> None:
+    decoded = decode(pa.schema([("x", pa.float64())]), record(("x", "float")), b"\x01\x00\xa0\x7f", b"\x00\x00\x80\x3f")
+    assert (reasons(decoded), str(decoded.batch.column("x").to_pylist())) == ({}, "[nan, 1.0]")
