@@ -212,6 +212,19 @@ class KafkaStatement:
             without_coordinates=previous.without_coordinates if previous else self.without_coordinates,
         )
 
+    def without_rows(self, table: str, tallies: Mapping[int, Tally]) -> "KafkaStatement":
+        """What a step says that reads nothing and lets rows of a table go: the position as it was, and what went."""
+        return replace(
+            self,
+            start=dict(self.end),
+            tallies={},
+            lost={},
+            counts=Counts(),
+            without_record=None,
+            because="",
+            retired=added(self.retired, {table: dict(tallies)}),
+        )
+
     @property
     def is_from_beginning(self) -> bool:
         """Whether the totals cover all that the stream has ever read, of every log."""

@@ -66,6 +66,19 @@ def test_a_seal_that_says_how_many_offsets_had_no_record(without: dict[int, int]
     assert kinds(replace(seal, statement=statement)) == ({"balance"} if wrong else set())
 
 
+def test_rows_that_go_after_a_run_that_found_no_record_at_some_offsets() -> None:
+    read = linked(None, 0, 10)
+    counts, tallies = Counts(read=7, written=7), {A: {0: Tally.of_range(0, 7)}}
+    statement = replace(
+        read.statement, tallies=tallies, totals=tallies, counts=counts, without_record={0: 3}, because="compaction"
+    )
+    first = replace(read, statement=statement)
+    gone = statement.without_rows(A, {0: Tally.of_range(0, 2)})
+    seal = Seal("retire", "run", "retire:events", "a", statement=gone.to_keys(), previous=read.sealed.seal.digest)
+    assert kinds(first, Link(Sealed(99, 0, seal), gone)) == set()
+    assert (gone.end, gone.expected) == (statement.end, {A: {0: Tally.of_range(2, 7)}})
+
+
 @pytest.mark.parametrize(("dropped", "tallied", "wrong"), [(3, 3, False), (3, 0, True), (0, 3, True)])
 def test_what_a_declared_rule_drops_is_tallied(dropped: int, tallied: int, *, wrong: bool) -> None:
     seal = linked(None, 0, 10)

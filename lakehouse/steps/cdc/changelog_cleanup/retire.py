@@ -7,7 +7,7 @@ in every table of the stream, published. The seals count what went, so the audit
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
 
@@ -18,8 +18,8 @@ from pyiceberg.table import Transaction
 
 from lakehouse import seal_keys
 from lakehouse.declarations import Changelog, Derived, MirrorTables, Stream
-from lakehouse.engines.kafka.statement import Counts, KafkaStatement
-from lakehouse.engines.kafka.tally import Tally, added
+from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.proofs.audit.retirement import KIND_RETIRE
 from lakehouse.protocol.catalog import LakeCatalog
@@ -158,15 +158,8 @@ def remove_retirable(catalog: LakeCatalog, log: Changelog, retirable: Retirable,
     bases, statement, before = retirable.bases, retirable.statement, retirable.before
     log_base = bases[log.name]
     require_age_clock(log_base.table)
-    retired_statement = replace(
-        statement,
-        start=dict(statement.end),
-        tallies={},
-        lost={},
-        counts=Counts(),
-        retired=added(statement.retired, {log.name: dict(retirable.tallies)}),
-    )
-    keys = {**retired_statement.to_keys(), seal_keys.RETIRE_BEFORE: msgspec.json.encode(before).decode()}
+    retired_keys = statement.without_rows(log.name, retirable.tallies).to_keys()
+    keys = {**retired_keys, seal_keys.RETIRE_BEFORE: msgspec.json.encode(before).decode()}
     open_branch(catalog, log_base, attempt)
     commit_on_branch(catalog, log_base, attempt.branch, lambda transaction: _delete(transaction, attempt, retirable))
     staged = [

@@ -136,6 +136,13 @@ def numbers_of(quarantine: Base) -> TopicNumbers:
     return statement.numbers if statement else TopicNumbers((("", ""),))
 
 
+def coordinates_where(quarantine: Base, where: BooleanExpression) -> pa.Table:
+    """Topic, partition and offset of some rows of a quarantine."""
+    table = quarantine.table
+    scan = ArrowScan(table.metadata, table.io, table.schema().select(TOPIC, PARTITION, OFFSET), where)
+    return scan.to_table(_tasks(quarantine, where))
+
+
 def refused_after(quarantine: Base, offsets: Mapping[int, int]) -> dict[int, int]:
     """Partition → how many refused records, tombstones aside, lie after an offset of it."""
     if not offsets:
@@ -146,11 +153,7 @@ def refused_after(quarantine: Base, offsets: Mapping[int, int]) -> dict[int, int
         for partition, offset in sorted(offsets.items())
     ]
     where = And(reduce(Or, parts) if len(parts) > 1 else parts[0], NotEqualTo("error_class", TOMBSTONE))  # pyright: ignore[reportCallIssue]
-    table = quarantine.table
-    scan = ArrowScan(table.metadata, table.io, table.schema().select(TOPIC, PARTITION, OFFSET), where)
-    partitions, times = np.unique(
-        stream_partitions(numbers, scan.to_table(_tasks(quarantine, where))), return_counts=True
-    )
+    partitions, times = np.unique(stream_partitions(numbers, coordinates_where(quarantine, where)), return_counts=True)
     return dict(zip(partitions.tolist(), times.tolist(), strict=True))
 
 

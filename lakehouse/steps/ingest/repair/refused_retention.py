@@ -5,19 +5,17 @@ refused a day ago as well: a record of 1970 is seen before it goes. One of the f
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 from pyiceberg.expressions import And, LessThan, NotEqualTo
-from pyiceberg.io.pyarrow import ArrowScan
 
 from lakehouse import seal_keys
-from lakehouse.engines.kafka.statement import Counts, KafkaStatement, Offsets
-from lakehouse.engines.kafka.tally import added
+from lakehouse.engines.kafka.statement import KafkaStatement, Offsets
 from lakehouse.errors import LakehouseError
 from lakehouse.formats.evolution.stopped import TABLE_STOPPED
-from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION, TOPIC, stream_partitions
+from lakehouse.proofs.audit.coordinates import OFFSET, stream_partitions
 from lakehouse.proofs.audit.retirement import KIND_RETIRE
 from lakehouse.protocol.cleanup.store_clock import require_age_clock
 from lakehouse.protocol.commit import Published, publish
@@ -30,6 +28,7 @@ from lakehouse.steps.ingest.repair.leaving_rows import delete_rows, require_left
 from lakehouse.steps.ingest.repair.refused_records import (
     TIMESTAMP,
     RecordOffsets,
+    coordinates_where,
     numbers_of,
     places_of,
     refused_places,
@@ -105,16 +104,7 @@ def expire_refused(step: IngestStep, bases: Mapping[str, Base], expired: Expired
     quarantine, previous = bases[step.stream.quarantine_table], expired.previous
     require_age_clock(quarantine.table)
     delete_rows(step.catalog, quarantine, step.attempt, expired.places, previous.numbers)
-    statement = replace(
-        previous,
-        start=dict(previous.end),
-        tallies={},
-        lost={},
-        counts=Counts(),
-        without_record=None,
-        because="",
-        retired=added(previous.retired, {quarantine.name: expired.places.tallies}),
-    )
+    statement = previous.without_rows(quarantine.name, expired.places.tallies)
     # No offset of a table that others read in ranges has gone.
     keys = {name: {seal_keys.RETIRE_BEFORE: "{}"} for name in bases}
     staged = seal_all(step, bases, statement, keys, kind=KIND_RETIRE)
@@ -134,10 +124,9 @@ def _read_until(quarantine: Base, moment: datetime) -> Offsets:
 
 def _old_places(quarantine: Base, before: datetime, read_until: Offsets) -> RecordOffsets:
     """Of these records a place each; those stay whose place another row shares, and those of a stopped table."""
-    table, numbers = quarantine.table, numbers_of(quarantine)
+    numbers = numbers_of(quarantine)
     where = And(LessThan(TIMESTAMP, before.isoformat()), NotEqualTo("error_class", TABLE_STOPPED))  # pyright: ignore[reportCallIssue]
-    tasks = list(table.scan(snapshot_id=quarantine.snapshot_id, row_filter=where).plan_files())
-    rows = ArrowScan(table.metadata, table.io, table.schema().select(TOPIC, PARTITION, OFFSET), where).to_table(tasks)
+    rows = coordinates_where(quarantine, where)
     old = places_of(stream_partitions(numbers, rows).tolist(), rows[OFFSET].to_pylist())
     distinct, _ = refused_places(quarantine, None)
     nothing = np.array([], np.int64)

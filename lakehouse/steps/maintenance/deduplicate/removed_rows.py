@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from lakehouse import seal_keys
-from lakehouse.engines.kafka.statement import Counts, KafkaStatement
-from lakehouse.engines.kafka.tally import Tally, added
+from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Staged, seal_branch
@@ -62,12 +62,7 @@ def _seal(previous: Seal, attempt: Attempt, name: str, removed: RemovedRows) -> 
     }
     if (last_statement := KafkaStatement.from_keys(previous.statement)) is not None:
         new_statement = replace(
-            last_statement,
-            start=dict(last_statement.end),
-            tallies={},
-            lost={},
-            counts=Counts(),
-            retired=added(last_statement.retired, {name: dict(removed.tallies)}),
+            last_statement.without_rows(name, removed.tallies),
             without_coordinates=_less(last_statement.without_coordinates, name, removed.without_coordinates),
         )
         statement |= new_statement.to_keys()

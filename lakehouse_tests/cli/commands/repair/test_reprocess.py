@@ -4,7 +4,6 @@ What it does: `steps/ingest/repair/test_reprocess.py`.
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from typer.testing import CliRunner, Result
 from lakehouse.cli import app
 from lakehouse.declarations import Stream, Table, ToNamed, ToTable
 from lakehouse.protocol.catalog import open_catalog
-from lakehouse.steps.ingest.ingest_step import IngestStep, with_named_tables
+from lakehouse.steps.ingest.ingest_step import with_named_tables
 from lakehouse_tests.declarations.declaring import declare
 from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.steps.ingest.in_process import InProcess, Record
@@ -118,8 +117,8 @@ def test_tables_that_refused_records_name_are_made_first(tmp_path: Path, monkeyp
     assert made.quarantined() == [(0, 1), (0, 2), (0, 3), (0, 4)]
     made.stream = replace(declared, route=route("[abc]"))
     made.declare(table(T.LongType()))
-    step_of = quarantine_step(made)
-    monkeypatch.setattr("lakehouse.cli.commands.repair.reprocess.step_of", step_of)
+    step_of = "lakehouse.cli.commands.repair.reprocess.step_of"
+    monkeypatch.setattr(step_of, lambda *_: with_named_tables(made.step("reprocess")))
     assert json.loads(call("things", "--json").stdout)["tables_to_make"] == {"raw.b": 2, "raw.c": 1}
     shown = call("things").stdout
     assert "3 records more can leave it for tables that are made first: raw.b, raw.c." in shown
@@ -130,7 +129,3 @@ def test_tables_that_refused_records_name_are_made_first(tmp_path: Path, monkeyp
     assert [row["number"] for row in made.rows("raw.c")] == [2]
     made.ingest({0: [(None, b'{"number": 9, "shop": "b"}')]})
     assert (made.quarantined(), made.holds().read) == ([(0, 4)], 6)
-
-
-def quarantine_step(made: InProcess) -> Callable[..., IngestStep]:
-    return lambda *_: with_named_tables(made.step("reprocess"))
