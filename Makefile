@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help env env-browser wheel run port dev test timings mutate soak fast coverage check docs bench clean
+.PHONY: help env env-browser wheel run port dev test timings mutate soak clouds fast coverage check docs bench clean
 
 BIN := .venv/bin
 PORT ?= 3000
@@ -53,6 +53,17 @@ mutate: env ## Break each mechanism that keeps a promise: a test has to fail (NA
 soak: env-browser ## The long forms of tests, then mutate
 	@$(BIN)/pytest -m soak
 	@$(BIN)/python -m lakehouse_tests.mechanisms
+
+# Of no environment of ours: adlfs is of the extra azure, and node and Go are of no other test.
+EMULATORS := .lakehouse/emulators
+clouds: env ## Azure's and Google's object stores, emulated (needs node and Go): what is seen on them
+	@mkdir -p $(EMULATORS)
+	@cp lakehouse_tests/fixtures/emulators/package*.json $(EMULATORS)/
+	@cd $(EMULATORS) && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@GOBIN=$(CURDIR)/$(EMULATORS)/bin go install github.com/fsouza/fake-gcs-server@v1.55.1
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes --upgrade \
+		--target $(EMULATORS)/python -r lakehouse_tests/fixtures/emulators/requirements.lock
+	@PYTHONPATH=$(CURDIR)/$(EMULATORS)/python $(BIN)/pytest -m clouds
 
 fast: env ## The inner loop: what takes milliseconds, and one ingest through real Kafka and Spark
 	@$(FAST) --dist loadfile -m "fast or not (soak or seconds or $(SERVERS))"

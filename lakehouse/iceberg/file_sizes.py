@@ -12,12 +12,12 @@ import pyarrow.fs as arrow_fs
 from pyiceberg.avro.reader import Reader
 from pyiceberg.avro.resolver import ReadSchemaResolver
 from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.manifest import ManifestEntryStatus
 from pyiceberg.schema import Schema, visit_with_partner
 from pyiceberg.typedef import Record
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
+from lakehouse.iceberg.arrow_client import arrow_client
 from lakehouse.iceberg.locations import place_of
 from lakehouse.iceberg.manifests.entry_reader import PreparedReader, parsed
 from lakehouse.iceberg.manifests.manifest_files import LeavesOut
@@ -75,18 +75,16 @@ def _size(io: FileIO, path: str) -> int | None:
 
 
 def _client(io: FileIO, location: str) -> arrow_fs.FileSystem | None:
-    if not isinstance(io, PyArrowFileIO):
-        return None
-    scheme, netloc, _ = PyArrowFileIO.parse_location(location, io.properties)
-    return io.fs_by_scheme(scheme, netloc)
+    known = arrow_client(io, location)
+    return known[0] if known else None
 
 
 def _listing(io: FileIO, location: str) -> Mapping[str, int]:
     """Place → bytes of all files below a location; empty where nobody can list them, and each is asked for."""
-    client = _client(io, location)
-    if client is None or not isinstance(io, PyArrowFileIO):
+    known = arrow_client(io, location)
+    if known is None:
         return {}
-    scheme, _, path = PyArrowFileIO.parse_location(location, io.properties)
+    client, scheme, path = known
     entries = client.get_file_info(arrow_fs.FileSelector(path, recursive=True, allow_not_found=True))
     return {
         place_of(f"{scheme}://{entry.path}"): entry.size or 0

@@ -1,8 +1,8 @@
 """When storage says that a file was written, by its own clock."""
 
 from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import PyArrowFile
 
+from lakehouse.iceberg.arrow_client import arrow_client
 from lakehouse.iceberg.durable_files import local_path
 
 
@@ -16,10 +16,9 @@ def modified_ms(io: FileIO, location: str) -> int | None:
     """
     if (path := local_path(location)) is not None:
         return path.stat().st_mtime_ns // 1_000_000
-    file = io.new_input(location)
-    if not isinstance(file, PyArrowFile):
+    known = arrow_client(io, location)
+    if known is None:
         return None
-    # PyIceberg does not pass it on.
-    info = file._filesystem.get_file_info(file._path)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    written_ns = info.mtime_ns
+    client, _, name = known
+    written_ns = client.get_file_info(name).mtime_ns
     return None if written_ns is None else written_ns // 1_000_000

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 from pyarrow import fs
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.io.fsspec import FsspecFileIO
-from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from lakehouse.doctor.catalog.words import meaning
 from lakehouse.doctor.finding import Diagnosis, well, wrong
+from lakehouse.iceberg.arrow_client import arrow_client
 from lakehouse.protocol.catalog.safe_properties import without_code
 
 _BYTES = b"written by lakehouse doctor; it may be deleted\n"
@@ -81,10 +81,9 @@ def _is_listed(io: FileIO, location: str, path: str) -> bool:
     """Whether a listing of the location has the object. FileIO has no such method; its file system has."""
     name = path.rpartition("/")[2]
     parts = urlsplit(location)
-    if isinstance(io, PyArrowFileIO):
-        scheme, netloc, folder = io.parse_location(location, io.properties)
-        listing = io.fs_by_scheme(scheme, netloc).get_file_info(fs.FileSelector(folder))
-        return any(info.base_name == name for info in listing)
+    if known := arrow_client(io, location):
+        client, _, folder = known
+        return any(info.base_name == name for info in client.get_file_info(fs.FileSelector(folder)))
     if isinstance(io, FsspecFileIO):
         system = io.get_fs(parts.scheme)
         return any(str(listed).rpartition("/")[2] == name for listed in system.ls(location, detail=False))

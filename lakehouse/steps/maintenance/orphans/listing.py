@@ -11,9 +11,9 @@ from urllib.parse import unquote, unquote_plus
 
 import pyarrow.fs as arrow_fs
 from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.arrow_client import arrow_client
 from lakehouse.iceberg.locations import place_of
 from lakehouse.steps.maintenance.model.partitions import HIDDEN
 
@@ -82,16 +82,16 @@ def list_files(io: FileIO, location: str) -> Listing:
     """List everything below a location, hidden files included; what a symlink leads to elsewhere is not below it.
 
     Raises:
-        CannotList: the table is not read by Arrow's file systems.
+        CannotList: the table is read by a client that does not say how old a file is.
         OSError: the store refused.
     """
-    if not isinstance(io, PyArrowFileIO):
+    known = arrow_client(io, location)
+    if known is None:
         raise CannotList(
             f"{location} is read by {type(io).__name__}, which does not say how old a file is.",
             remedy="leave py-io-impl out of the catalog's properties, so that PyIceberg reads by Arrow",
         )
-    scheme, netloc, path = PyArrowFileIO.parse_location(location, io.properties)
-    client = io.fs_by_scheme(scheme, netloc)
+    client, scheme, path = known
     links, below = isinstance(client, arrow_fs.LocalFileSystem), place_of(path)
     entries = client.get_file_info(arrow_fs.FileSelector(path, recursive=True, allow_not_found=True))
     files = [
