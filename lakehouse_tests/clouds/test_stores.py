@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from lakehouse.acceptance import TRIALS, carry_out, scratch
+from lakehouse.declarations import ORPHANS, Declarations, apply, plan
 from lakehouse.doctor.catalog.probe_object import probe_object
 from lakehouse.engines.jars import fetch_jars
-from lakehouse.engines.spark import ConnectServer
+from lakehouse.engines.spark import ConnectServer, spark_session
 from lakehouse.iceberg import file_sizes
 from lakehouse.iceberg.file_sizes import stored_sizes
 from lakehouse.protocol.cleanup.store_clock import require_age_clock
@@ -21,11 +22,15 @@ from lakehouse.protocol.errors import ClockSkew
 from lakehouse.settings import KafkaSettings, Platform, Settings
 from lakehouse.settings.catalogs.properties import python_properties
 from lakehouse.settings.catalogs.storage import JARS_OF
+from lakehouse.steps.maintenance.orphans import removal
 from lakehouse.steps.maintenance.orphans.listing import list_files
 from lakehouse_tests.acceptance.conftest import environ_of
 from lakehouse_tests.fixtures.lakes import Lake, new_lake
-from lakehouse_tests.fixtures.spark import CONF, HANDFUL, REPOSITORY, free_port, settings_of
+from lakehouse_tests.fixtures.spark import CONF, HANDFUL, REPOSITORY, SparkOn, free_port, settings_of
 from lakehouse_tests.fixtures.store_emulators import ACCOUNT_KEY, azure_settings, gcs_settings
+from lakehouse_tests.steps.maintenance import house
+from lakehouse_tests.steps.maintenance.orphans.conftest import DELETES, LOOK, ROW
+from lakehouse_tests.steps.maintenance.rewriting import Events
 
 pytestmark = [pytest.mark.soak, pytest.mark.clouds]
 STORES = {"fake_gcs": gcs_settings, "azurite": azure_settings}
@@ -85,6 +90,25 @@ def test_a_file_is_listed_with_its_age_and_deleted_alone(cloud_lake: Lake) -> No
         assert {file.path for file in files if "/data/" in file.path} == set(strays)
 
 
+def test_an_orphan_goes_in_the_second_look(cloud_lake: Lake) -> None:
+    apply(plan(ORPHANS, cloud_lake.catalog), cloud_lake.catalog)
+    name = cloud_lake.create("t")
+    cloud_lake.write("first", t=range(3))
+    table = cloud_lake.load(name)
+    stray = f"{table.location()}/data/{ROW}"
+    with table.io.new_output(stray).create() as stream:
+        stream.write(b"rows")
+    declared, now = Declarations({name: ORPHANS}, {}, {}), datetime.now(UTC)
+    first, second = (
+        removal.run(house.work_on(cloud_lake.catalog, declared, name, DELETES), LOOK, now=now + timedelta(days=days))
+        for days in (3, 6)
+    )
+    assert (first.effect.candidates, first.effect.deleted) == (1, 0)
+    assert second.effect.deleted == 1
+    assert not table.io.new_input(stray).exists()
+    assert cloud_lake.rows(name) == list(range(3))
+
+
 def test_the_clock_of_the_store_decides(cloud_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     table = cloud_lake.load(cloud_lake.create("t"))
     require_age_clock(table)
@@ -135,3 +159,16 @@ def test_every_promise_of_the_steps_is_seen(cloud_lake: Lake, connected: Setting
         outcomes = list(carry_out(place, 600, STEPS))
     assert [outcome.trial for outcome in outcomes] == [trial.name for trial in STEPS]
     assert {outcome.trial: outcome.evidence for outcome in outcomes if outcome.verdict != "seen"} == {}
+    _require_rewritten(cloud_lake, lambda _: spark_session(connected, app_name="rewrite"))
+
+
+def _require_rewritten(lake: Lake, spark_on: SparkOn) -> None:
+    events = Events.create(lake, spark_on)
+    with spark_on(lake.settings) as spark:
+        events.append(spark, range(4), range(4, 8), range(8, 12))
+    before = events.rows()
+    outcome = events.compact("day=2013-01-01")
+    assert outcome.result == "done", outcome.message
+    assert outcome.after is not None
+    assert outcome.after.files < outcome.before.files
+    assert events.rows() == before
