@@ -24,6 +24,7 @@ EXTRAS = {
         ROOT / "lakehouse" / "engines" / "kafka" / "security" / "msk_iam.py",
         ROOT / "lakehouse" / "engines" / "registries" / "glue.py",
         ROOT / "lakehouse" / "engines" / "submit" / "aws",
+        ROOT / "lakehouse" / "protocol" / "catalog" / "glue_catalog",
         ROOT / "lakehouse" / "doctor" / "catalog" / "identity.py",
     ],
 }

@@ -43,6 +43,7 @@ def _environment(settings: Settings, names: dict[str, str]) -> dict[str, str]:
     catalog, spark = settings.catalog, settings.platform
     return {
         "catalog": f"{names['catalog']}, type {catalog.type}",
+        **({"reservation": catalog.reservation} if catalog.reservation else {}),
         "platform": f"{names['platform']}, mode {spark.mode}",
         "kafka": names["kafka"],
         "lakehouse": version(),

@@ -69,10 +69,10 @@ class Context:
         if self._is_new(text):
             self.tell(text, style)
 
-    def warn_once(self, text: str) -> None:
+    def warn_once(self, text: str, style: str = "bold red") -> None:
         """Print one line about what is wrong to the messages, unless this very line was told before."""
         if self._is_new(text):
-            self.err.print(text, style="bold red", highlight=False, markup=False, soft_wrap=True)
+            self.err.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
     def leave_out(self, reason: LakehouseError) -> None:
         """Say what cannot be done of what was asked for; the command does the rest, and ends with 2."""
@@ -105,4 +105,6 @@ def catalog_of(context: Context) -> "LakeCatalog":
     from lakehouse.protocol.catalog import open_catalog  # a verb without a catalog does not import one
 
     context.settings.state.make()
+    if reservation := context.settings.catalog.reservation:
+        context.warn_once(reservation, style="yellow")
     return open_catalog(context.settings.catalog, context.settings.other_catalogs)

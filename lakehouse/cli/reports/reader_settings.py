@@ -39,7 +39,13 @@ _TRINO = {
 def pyiceberg(settings: Settings) -> Iterator[str]:
     """Environment variables of PyIceberg's, for a shell; `load_catalog("lake")` reads them."""
     catalog = settings.catalog
-    yield from (f"export {_PYICEBERG}TYPE={catalog.type}", f"export {_PYICEBERG}URI={_address_in_shell(catalog)}")
+    yield f"export {_PYICEBERG}TYPE={catalog.type}"
+    if catalog.type != "glue":
+        yield f"export {_PYICEBERG}URI={_address_in_shell(catalog)}"
+    elif catalog.uri:
+        yield f"export {_PYICEBERG}GLUE__ENDPOINT={_address_in_shell(catalog)}"
+    if catalog.type == "glue" and catalog.region:
+        yield f"export {_PYICEBERG}GLUE__REGION={shlex.quote(catalog.region)}"
     yield f"export {_PYICEBERG}WAREHOUSE={shlex.quote(catalog.warehouse)}"
     for key, value in _properties(catalog).items():
         if "_" in key:  # PyIceberg reads one as a dash
@@ -56,6 +62,9 @@ def duckdb(settings: Settings) -> Iterator[str]:
     yield from ("INSTALL iceberg;", "LOAD iceberg;")
     if catalog.type == "sql":
         yield "-- DuckDB knows no SQL catalog of Iceberg's: give iceberg_scan the metadata_location that PyIceberg has."
+        return
+    if catalog.type == "glue":
+        yield "-- DuckDB asks Glue by the number of the account, and nobody has tried that here: see its own manual."
         return
     secrets = list(_duckdb_secrets(catalog))
     if secrets:
@@ -114,6 +123,10 @@ def trino(settings: Settings) -> Iterator[str]:
         yield f"iceberg.rest-catalog.warehouse={catalog.warehouse}"
         if {"token", "credential"} & _properties(catalog).keys():
             yield "iceberg.rest-catalog.security=OAUTH2"
+    elif catalog.type == "glue":
+        yield from ("iceberg.catalog.type=glue", f"hive.metastore.glue.default-warehouse-dir={catalog.warehouse}")
+        if catalog.region:
+            yield f"hive.metastore.glue.region={catalog.region}"
     elif (url := make_url(_shown_address(catalog))).get_backend_name() == "postgresql":
         yield from ("iceberg.catalog.type=jdbc", "iceberg.jdbc-catalog.driver-class=org.postgresql.Driver")
         port = f":{url.port}" if url.port else ""

@@ -7,11 +7,12 @@ from sqlalchemy import URL, make_url
 from lakehouse.engines.spark.naming import quoted_name, quoted_table, quoted_text
 from lakehouse.iceberg.names import identifier_of, split_catalog
 from lakehouse.settings import CatalogSettings, SettingsError
-from lakehouse.settings.catalogs.properties import Reveal, in_the_clear, java_properties
+from lakehouse.settings.catalogs.properties import Reveal, glue_address, in_the_clear, java_properties
 
 CATALOGS = "spark.sql.catalog"
 LAKE = f"{CATALOGS}.lake"
 _JDBC = {"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog", "jdbc.schema-version": "V1"}
+_GLUE = {"catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog"}
 # Of another SQL catalog Spark gets no login, but one in its session's memory, which is told of the tables to be read:
 # JdbcCatalog looks for rows of the name that Spark calls it by, and every lakehouse has its own under `lake`.
 _MEMORY = "jdbc:sqlite::memory:"  # of each connection its own, so there has to be one
@@ -42,7 +43,7 @@ def catalog_conf(
         properties = {key: value for key, value in properties.items() if not key.startswith("jdbc.")}
     else:
         address = by_full_key("uri", catalog.uri) if isinstance(catalog.uri, SecretStr) else catalog.uri
-        kind = {"type": "rest", "uri": address} if catalog.type == "rest" else _jdbc(catalog, address)
+        kind = _kind(catalog, address)
     # A cached table would show an hour-old main, and a cached catalog another step's branch.
     options = {"cache-enabled": "false", "warehouse": catalog.warehouse, **kind, **properties}
     return {place: "org.apache.iceberg.spark.SparkCatalog"} | {f"{place}.{key}": options[key] for key in options}
@@ -65,6 +66,16 @@ def show_table(spark: SparkSession, name: str, metadata_location: str) -> None:
     spark.sql(f"DROP TABLE IF EXISTS {quoted_table(name)}")  # in this session's memory, and nowhere else
     arguments = f"table => {quoted_text(table)}, metadata_file => {quoted_text(metadata_location)}"
     spark.sql(f"CALL {quoted_name(catalog)}.system.register_table({arguments})").collect()
+
+
+def _kind(catalog: CatalogSettings, address: str) -> dict[str, str]:
+    match catalog.type:
+        case "rest":
+            return {"type": "rest", "uri": address}
+        case "glue":
+            return {**_GLUE, **glue_address(address)}
+        case "sql":
+            return _jdbc(catalog, address)
 
 
 def _jdbc(catalog: CatalogSettings, address: str) -> dict[str, str]:

@@ -98,6 +98,9 @@ class GroupCommits(Protocol):
 class LakeCatalog(Catalog, GroupCommits):
     """A PyIceberg catalog that can also commit and read groups of tables."""
 
+    commits_together: ClassVar[bool] = True
+    """Whether `commit_tables` changes several tables together; False: one after the other, so it can stop half-way."""
+
     def remove_table(self, identifier: str | Identifier) -> None:
         """Drop a table with its files; without them where the server may not delete any (Polaris, unless it is told).
 

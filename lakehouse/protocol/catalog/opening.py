@@ -151,18 +151,38 @@ def open_catalog(settings: CatalogSettings, others: Mapping[str, CatalogSettings
         CatalogUnreachable: it does not answer.
         CatalogRefused: it does not let us in, or is none.
         CatalogUnusable: the file of an embedded one is locked, damaged, or gone.
-        ExtraMissing: the driver of its database is not installed.
+        ExtraMissing: the driver of its database, or AWS' client, is not installed.
     """
     if not others:
-        return _opened(settings, RestLakeCatalog if settings.type == "rest" else SqlLakeCatalog)
-    own = _opened(settings, RestAmongOthers if settings.type == "rest" else SqlAmongOthers)
+        return _opened(settings, _kind(settings))
+    among_others = {"rest": RestAmongOthers, "sql": SqlAmongOthers}
+    own = _opened(settings, among_others.get(settings.type) or _glue_among_others(settings))
     own.others = {name: cache(partial(_opened_to_read, other)) for name, other in others.items()}
     return own
 
 
-def _opened_to_read(settings: CatalogSettings) -> LakeCatalog:
+def _kind(settings: CatalogSettings) -> type[LakeCatalog]:
+    """The class of a catalog; that of Glue is imported where it is needed: its client is of an extra."""
     if settings.type == "rest":
-        return _opened(settings, RestLakeCatalog)
+        return RestLakeCatalog
+    if settings.type == "sql":
+        return SqlLakeCatalog
+    try:
+        from lakehouse.protocol.catalog.glue_catalog.glue import GlueLakeCatalog
+    except ModuleNotFoundError as error:
+        raise ExtraMissing(
+            f"The client of AWS Glue, {error.name}, is not installed.", remedy=f"pip install '{DISTRIBUTION}[aws]'"
+        ) from error
+    return GlueLakeCatalog
+
+
+def _glue_among_others(settings: CatalogSettings) -> type[_AmongOthers]:
+    return type("GlueAmongOthers", (_AmongOthers, _kind(settings)), {})
+
+
+def _opened_to_read(settings: CatalogSettings) -> LakeCatalog:
+    if settings.type != "sql":
+        return _opened(settings, _kind(settings))
     require_there(settings.address)
     return _opened(settings, partial(SqlLakeCatalog, init_catalog_tables="false"))
 

@@ -10,7 +10,7 @@ import socket
 import ssl
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
 from pyiceberg.exceptions import (
@@ -21,6 +21,7 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     OAuthError,
     RESTError,
+    ServiceUnavailableError,
     UnauthorizedError,
 )
 from requests import HTTPError, RequestException, Timeout
@@ -35,6 +36,7 @@ _NOT_LET_IN = (UnauthorizedError, ForbiddenError, AuthorizationExpiredError, OAu
 _ELSEWHERE = "correct `uri` in its file of conf/catalogs"
 _START = f"start it, or {_ELSEWHERE}"
 _CREDENTIALS = "check what its file of conf/catalogs says of credentials, and what that refers to"
+_IDENTITY = "check the region, AWS' identity here (`aws sts get-caller-identity`), and what it may do with Glue and S3"
 _LATER = "run it again when the catalog is well; its own log says more"
 _Kind = TypeVar("_Kind", bound=BaseException)
 
@@ -66,7 +68,7 @@ def catalog_refusal(error: BaseException, settings: CatalogSettings) -> Lakehous
         )
     if overtaken := _first(causes, CommitFailedException):
         return CatalogRefused(f"Another commit came first: {_short(str(overtaken))}.", remedy="run it again")
-    return _of_database(causes, settings) or _of_server(causes, settings)
+    return _of_database(causes, settings) or _of_glue(causes, settings) or _of_server(causes, settings)
 
 
 def address_of(settings: CatalogSettings) -> str:
@@ -74,7 +76,9 @@ def address_of(settings: CatalogSettings) -> str:
 
     A password may have been written with `/` or `@` as they are: all up to the last `@` is left out.
     """
-    if settings.type == "rest":
+    if settings.type == "glue" and not settings.address:
+        return f"AWS Glue{f', {settings.region}' if settings.region else ''}"
+    if settings.type in ("rest", "glue"):
         return re.sub(r"//.*@", "//", re.split("[?#]", settings.address)[0])
     url = make_url(settings.address)
     if url.host is None:
@@ -93,6 +97,22 @@ def _of_database(causes: Sequence[BaseException], settings: CatalogSettings) -> 
     if "authentication failed" in reason:
         return CatalogRefused(f"{where} refuses our credentials: {reason}.", remedy=_CREDENTIALS)
     return CatalogUnreachable(f"{where} does not do what is asked: {reason}.", remedy=_START)
+
+
+def _of_glue(causes: Sequence[BaseException], settings: CatalogSettings) -> LakehouseError | None:
+    if settings.type != "glue":
+        return None
+    where = f"The catalog at {address_of(settings)}"
+    # By name: AWS' client is of an extra, and imported only where it is used.
+    ours = [cause for cause in causes if any(kind.__module__ == "botocore.exceptions" for kind in type(cause).__mro__)]
+    for cause in ours:
+        if isinstance(answer := getattr(cause, "response", None), dict):
+            code = _short(str(cast("dict[str, Any]", answer).get("Error", {}).get("Code", "")))
+            return CatalogRefused(f"{where} answered {code}.", remedy=_IDENTITY)
+    if ours or _first(causes, ServiceUnavailableError):
+        reason = type(ours[0]).__name__ if ours else "no answer"
+        return CatalogUnreachable(f"{where} does not answer: {reason}.", remedy=_IDENTITY)
+    return None
 
 
 def _of_server(causes: Sequence[BaseException], settings: CatalogSettings) -> LakehouseError | None:

@@ -34,9 +34,9 @@ from lakehouse.protocol.catalog.rest_responses import (
     short_reason,
 )
 from lakehouse.protocol.catalog.safe_properties import code_free, names_code, without_code
+from lakehouse.protocol.catalog.settled_reads import settled
 from lakehouse.protocol.catalog.timeouts import patient
 
-_COLLECT_TRIES = 20
 # (connect, read), of a commit: a catalog that hangs is one whose answer is lost.
 _PATIENCE_SECONDS = (30, 180)
 _CREDENTIALS_REFUSED = (UnauthorizedError, AuthorizationExpiredError, OAuthError)
@@ -44,10 +44,6 @@ _CREDENTIALS_REFUSED = (UnauthorizedError, AuthorizationExpiredError, OAuthError
 
 # Of one table: the catalog refuses it, or says of it what nobody can read.
 REFUSALS = (HTTPError, RESTError, msgspec.MsgspecError)
-
-
-class ReadsNeverSettled(LakehouseError):
-    """The tables changed faster than they could be read together."""
 
 
 class CredentialsRefused(LakehouseError, UnauthorizedError):
@@ -141,20 +137,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
 
     @override
     def load_tables(self, identifiers: Sequence[Identifier]) -> dict[Identifier, Table]:
-        # Each load is its own request. If two rounds see the same documents, all held at one moment between the rounds.
-        tables = {identifier: self.load_table(identifier) for identifier in identifiers}
-        if len(tables) < 2:
-            return tables
-        for _ in range(_COLLECT_TRIES):
-            reloaded = {identifier: self.load_table(identifier) for identifier in identifiers}
-            if all(_state(tables[i]) == _state(reloaded[i]) for i in identifiers):
-                return reloaded
-            tables = reloaded
-        names = ", ".join(name_of(identifier) for identifier in identifiers)
-        raise ReadsNeverSettled(
-            f"{names} changed during each of {_COLLECT_TRIES} attempts to read them together.",
-            remedy="read again when fewer commits are under way, or read a release",
-        )
+        return settled(self.load_table, identifiers)
 
     @override
     def locations(self, identifiers: Sequence[Identifier]) -> Locations:
@@ -211,9 +194,3 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
 
 def _without_properties(response: TableResponse) -> TableResponse:
     return response.model_copy(update={"metadata": response.metadata.model_copy(update={"properties": {}})})
-
-
-def _state(table: Table) -> tuple[str, int | None]:
-    # A rollback brings an old snapshot back, never an old document: the location tells the two apart.
-    snapshot = table.current_snapshot()
-    return table.metadata_location, snapshot.snapshot_id if snapshot else None

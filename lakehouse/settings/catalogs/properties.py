@@ -49,7 +49,15 @@ def python_properties(catalog: CatalogSettings, reveal: Reveal = in_the_clear) -
     properties = typed_properties(catalog, "python")
     for key, value in catalog.properties.items():
         properties[key] = reveal(key, value) if isinstance(value, SecretStr) else value
-    return {"uri": address, "warehouse": catalog.warehouse, **properties}
+    location = glue_address(address) if catalog.type == "glue" else {"uri": address}
+    if catalog.type == "glue" and catalog.region:
+        location["glue.region"] = catalog.region
+    return {**location, "warehouse": catalog.warehouse, **properties}
+
+
+def glue_address(address: str) -> dict[str, str]:
+    """Where both sides find a Glue that is not AWS' own; nothing where it is."""
+    return {"glue.endpoint": address} if address else {}
 
 
 def java_properties(catalog: CatalogSettings, reveal: Reveal = in_the_clear) -> dict[str, str]:

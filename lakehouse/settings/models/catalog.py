@@ -14,15 +14,22 @@ from lakehouse.settings.plain_secret import hidden
 from lakehouse.settings.secret import revealed
 from lakehouse.settings.values import problem_of_key, problem_of_name, problem_of_property
 
+_ONE_BY_ONE = (
+    "P2 does not hold: AWS Glue changes one table at a time, so a reader may see half a step. P1 holds: each table's "
+    "seal says what it still needs, and the next run completes it."
+)
+
 
 class CatalogSettings(Section):
     """Where tables live: a file of `conf/catalogs/`. What it says becomes Spark's and PyIceberg's configuration.
 
     Attributes:
         name: the catalog's name, as the SQL catalog stores it with each table; Spark calls every catalog `lake`.
-        type: `sql` (SQLite or PostgreSQL) or `rest`.
-        uri: a SQLAlchemy address, or the REST catalog's URL. Spark's JDBC form is derived from it. References to
-            secrets are allowed in it: `postgresql+psycopg://lake:${env:LAKE_PASSWORD}@host/lake`.
+        type: `sql` (SQLite or PostgreSQL), `rest`, or `glue` (AWS Glue Data Catalog, where tables of one step change
+            one after another).
+        uri: a SQLAlchemy address, or the REST catalog's URL; of Glue only where it is not AWS' own. Spark's JDBC form
+            is derived from it. References to secrets are allowed in it:
+            `postgresql+psycopg://lake:${env:LAKE_PASSWORD}@host/lake`.
         warehouse: where new tables are put, an address without `#` and `?`; a REST catalog may take a name here.
         storage: where the tables' files are: `s3`, `gcs` or `adls`. Where the warehouse is an address it is known by
             that; a REST catalog whose warehouse is a name needs it, for Spark's FileIO and JARs.
@@ -41,8 +48,8 @@ class CatalogSettings(Section):
     """
 
     name: str = "lake"
-    type: Literal["sql", "rest"]
-    uri: Property
+    type: Literal["sql", "rest", "glue"]
+    uri: Property = ""
     warehouse: str
     storage: Storage | None = None
     access: Literal["vended", "remote-signing", "static"] | None = None
@@ -67,6 +74,11 @@ class CatalogSettings(Section):
         if self.type == "sql":
             require_database_address(address, self.name)
         return address
+
+    @property
+    def reservation(self) -> str:
+        """What every report says of a catalog that does not change the tables of one step together; empty of others."""
+        return _ONE_BY_ONE if self.type == "glue" else ""
 
     @property
     def file_storage(self) -> Storage | None:
@@ -128,13 +140,19 @@ class CatalogSettings(Section):
                 yield f"{key.setting} and the property {key.python} say the same twice; remove the property"
 
     def _not_of_its_type(self) -> Iterator[str]:
+        if self.type == "glue":
+            if self.file_storage != "s3":
+                yield "warehouse of a Glue catalog is an address in S3; write s3://bucket/folder"
+        elif not self.uri:
+            yield f"uri is missing, the address of a catalog of type {self.type}; add the key"
         if self.type == "rest":
             return
+        kind = "AWS Glue" if self.type == "glue" else "a database"
         if self.access in ("vended", "remote-signing"):
-            yield f"access: {self.access} is of a REST catalog, and a database lends no credentials; remove the key"
+            yield f"access: {self.access} is of a REST catalog, and {kind} lends no credentials; remove the key"
         for key in ("realm", "scope", "oauth2_server_uri"):
             if getattr(self, key) is not None:
-                yield f"{key} is of a REST catalog, and this one is a database; remove the key"
+                yield f"{key} is of a REST catalog, and this one is {kind}; remove the key"
 
     def _not_of_its_access(self) -> Iterator[str]:
         if self.access == "vended":

@@ -19,6 +19,7 @@ from lakehouse.declarations import MirrorTables
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit import Staged, publish, seal_branch
 from lakehouse.protocol.commit.publish import Condition
+from lakehouse.protocol.completion.completion import complete_publish
 from lakehouse.protocol.errors import MainMoved
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.leases.lease import Lease, lease_tag, lease_until, leases, take_lease
@@ -104,6 +105,8 @@ def mirror(step: MirrorStep) -> MirrorReport:
 
 def _mirror(step: MirrorStep) -> MirrorReport:
     began = time.monotonic()
+    for name in complete_publish(step.catalog, step.written):
+        step.inform(f"{step.name}: {name} has what an attempt had staged for it, and stopped before")
     work = plan_work(step)
     if (change_range := work.change_range) is None:
         step.inform(f"{step.name}: nothing new in {step.tables.changelog.name}")

@@ -18,6 +18,7 @@ from lakehouse.engines.kafka.several_topics.stream_topics import (
 from lakehouse.engines.kafka.statement import Counts, KafkaStatement
 from lakehouse.engines.kafka.truncation import with_truncation
 from lakehouse.protocol.commit import publish
+from lakehouse.protocol.completion.completion import complete_publish
 from lakehouse.protocol.seals.base import Base
 from lakehouse.quantities import quantity
 from lakehouse.steps.ingest.completeness import compare, require_whole
@@ -71,6 +72,8 @@ def ingest(step: IngestStep) -> IngestReport:
 
 def _ingest(step: IngestStep) -> IngestReport:
     began = time.monotonic()
+    for name in complete_publish(step.catalog, step.tables):
+        step.inform(f"{step.stream.name}: {name} has what an attempt had staged for it, and stopped before")
     loaded = load_tables_of(step.catalog, step.stream, step.declarations)
     bases = loaded.bases
     step = with_stopped(step, bases, loaded.unloaded)

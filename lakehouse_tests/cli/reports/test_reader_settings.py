@@ -32,6 +32,16 @@ def settings(tmp_path: Path) -> Settings:
     return settings_of(tmp_path / "state", tmp_path, CONNECT, rest)
 
 
+def test_glue_is_named_without_an_address(tmp_path: Path) -> None:
+    glue = CatalogSettings(type="glue", warehouse="s3://lake/w", region="eu-west-1")
+    settings = settings_of(tmp_path / "state", tmp_path, CONNECT, glue)
+    assert "export PYICEBERG_CATALOG__LAKE__GLUE__REGION=eu-west-1" in lines_of(settings, "pyiceberg")
+    assert not [line for line in lines_of(settings, "pyiceberg") if "URI" in line]
+    assert "iceberg.catalog.type=glue" in lines_of(settings, "trino")
+    assert "spark.sql.catalog.lake.catalog-impl org.apache.iceberg.aws.glue.GlueCatalog" in lines_of(settings, "spark")
+    assert "Glue" in lines_of(settings, "duckdb")[-1]
+
+
 def lines_of(settings: Settings, reader: str) -> list[str]:
     return list(READERS[reader](settings))
 

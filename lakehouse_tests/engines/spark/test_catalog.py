@@ -52,6 +52,21 @@ def test_rest_properties_are_told_in_javas_names() -> None:
     }
 
 
+def test_glue_is_told_in_javas_names() -> None:
+    glue = {"type": "glue", "warehouse": "s3://lake/w", "region": "eu-west-1"}
+    conf = catalog_conf(CatalogSettings.model_validate(glue | {"uri": "http://glue"}))
+    assert conf == {
+        LAKE: "org.apache.iceberg.spark.SparkCatalog",
+        f"{LAKE}.cache-enabled": "false",
+        f"{LAKE}.catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
+        f"{LAKE}.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        f"{LAKE}.glue.endpoint": "http://glue",
+        f"{LAKE}.client.region": "eu-west-1",
+        f"{LAKE}.warehouse": "s3://lake/w",
+    }
+    assert f"{LAKE}.glue.endpoint" not in catalog_conf(CatalogSettings.model_validate(glue))
+
+
 @pytest.mark.parametrize(
     "settings",
     [

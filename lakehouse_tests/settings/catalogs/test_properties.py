@@ -24,6 +24,19 @@ def shipped_catalog(name: str, monkeypatch: pytest.MonkeyPatch) -> CatalogSettin
     return load_settings(CONF, {"LAKEHOUSE_CATALOG": name}).catalog
 
 
+def test_glue_is_found_by_both_sides_in_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = shipped_catalog("glue", monkeypatch)
+    assert python_properties(catalog) == {
+        "warehouse": "s3://lake/warehouse",
+        "glue.region": "eu-central-1",
+        "s3.region": "eu-central-1",
+    }
+    assert java_properties(catalog) == {
+        "client.region": "eu-central-1",
+        "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+    }
+
+
 @pytest.mark.parametrize("name", ["polaris-aws", "polaris-gcp", "polaris-azure"])
 def test_polaris_is_asked_for_vended_credentials_by_both(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = shipped_catalog(name, monkeypatch)

@@ -17,6 +17,9 @@ SQL = {"type": "sql", "uri": "sqlite:////c.db", "warehouse": "file:///w"}
         (REST | {"project": "lake-prod"}, "no such storage"),
         (REST | {"scope": "a", "properties": {"scope": "b"}}, "say the same twice"),
         (SQL | {"access": "vended"}, "a database lends no credentials"),
+        ({"type": "rest", "warehouse": "lake"}, "uri is missing"),
+        ({"type": "glue", "warehouse": "gs://lake/w"}, "an address in S3"),
+        ({"type": "glue", "warehouse": "s3://lake/w", "access": "vended"}, "AWS Glue lends no credentials"),
         (SQL | {"realm": "POLARIS"}, "realm is of a REST catalog"),
         (REST | {"access": "vended", "properties": {"s3.secret-access-key": "x"}}, "clients hold no keys"),
         (REST | {"access": "remote-signing", "realm": "POLARIS"}, "Polaris signs no requests"),
@@ -35,6 +38,12 @@ def test_the_storage_is_known_by_the_warehouse() -> None:
     assert CatalogSettings.model_validate(SQL | {"warehouse": "gs://lake/w"}).file_storage == "gcs"
     assert CatalogSettings.model_validate(SQL).file_storage is None
     assert CatalogSettings.model_validate(REST | {"storage": "s3"}).file_storage == "s3"
+
+
+def test_only_glue_has_a_reservation() -> None:
+    glue = CatalogSettings.model_validate({"type": "glue", "warehouse": "s3://lake/w"})
+    assert "P2 does not hold" in glue.reservation
+    assert [CatalogSettings.model_validate(other).reservation for other in (SQL, REST)] == ["", ""]
 
 
 def test_a_wrong_value_is_not_repeated() -> None:

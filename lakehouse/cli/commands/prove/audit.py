@@ -97,7 +97,9 @@ def _audit_ours(context: Context, names: Sequence[str], *, as_json: bool, scan: 
             for broken in proofs.not_loaded
         ]
         failures = {"unreadable": unreadable, "not_loaded": not_loaded, "errors": errors}
-        verdict = {"holds": holds and not unsure, **by_kind, **failures}
+        reservation = context.settings.catalog.reservation
+        reserved = {"reservation": reservation} if reservation else {}
+        verdict = {"holds": holds and not unsure, **reserved, **by_kind, **failures}
         typer.echo(json.dumps(verdict, indent=2))
     else:
         for kind, of_kind in proofs.made:
@@ -123,7 +125,8 @@ def _audit_ours(context: Context, names: Sequence[str], *, as_json: bool, scan: 
             f"No promise is known to be broken, but: {_first(doubts)}",
             remedy="; ".join(dict.fromkeys(remedies)),
         )
-    _conclude(context, "[green]Every promise holds.[/]", quiet=as_json)
+    kept = "Every promise holds" + (", without P2." if context.settings.catalog.reservation else ".")
+    _conclude(context, f"[green]{kept}[/]", quiet=as_json)
 
 
 def _first(doubts: Sequence[str]) -> str:

@@ -91,6 +91,7 @@ def mirror_results(
                 "bytes written": written[table.name].size,
                 **shared,
                 **table_metadata(table),
+                **({"reservation": text} if (text := lake.settings.catalog.reservation) else {}),
             },
             data_version=DataVersion(str(published[table.name])),
             tags={**write_tags(attempt), MIRROR_TAG: tables.mirror.name},

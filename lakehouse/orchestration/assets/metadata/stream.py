@@ -34,6 +34,7 @@ def ingest_results(
         totals: table → rows that it holds now.
     """
     shared = _stream_metadata(report, attempt)
+    reserved = {"reservation": text} if (text := lake.settings.catalog.reservation) else {}
     quarantine = lake.declarations.streams[report.stream].quarantine_table
     for name, snapshot_id in published.snapshots.items():
         table = report.tables.get(name) or lake.declarations.tables[name]
@@ -44,6 +45,7 @@ def ingest_results(
                 **({"dagster/row_count": totals[name]} if name in totals else {}),
                 "snapshot id": str(snapshot_id),
                 **shared,
+                **reserved,
                 **_evolution(report, name),
                 **(_refused(lake, name, snapshot_id) if name == quarantine and report.rows.get(name) else {}),
                 **table_metadata(table),
