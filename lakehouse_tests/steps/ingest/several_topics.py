@@ -19,6 +19,7 @@ from lakehouse_tests.fixtures.lakes import sql_settings
 from lakehouse_tests.steps.ingest.in_process import InProcess
 
 COLUMNS = {"id": pandera.Column(T.LongType(), nullable=False)}
+LENIENT = {"id": pandera.Column(T.LongType(), nullable=True)}
 
 
 @dataclass
@@ -54,11 +55,12 @@ class SeveralTopics(InProcess):
         self.ingest({partition: [(None, value) for value in values] for partition, values in by_partition.items()})
 
 
-def several_topics(folder: Path, stream: Stream | None = None) -> SeveralTopics:
-    """With one table `raw.things`, or the tables of a stream."""
+def several_topics(folder: Path, stream: Stream | None = None, *, lenient: str = "") -> SeveralTopics:
+    """With one table `raw.things`, or the tables of a stream; `lenient` is the one that takes records without id."""
     declared = stream or Stream(
         name="things", topics=TopicPattern(".+"), route=ToTable("raw.things"), max_quarantine_share=1.0
     )
     made = SeveralTopics(open_catalog(sql_settings(folder)), declared)
-    made.declare(*(declare(dict(COLUMNS), name=name).with_coordinates() for name in declared.tables))
+    columns = {name: LENIENT if name == lenient else COLUMNS for name in declared.tables}
+    made.declare(*(declare(dict(own), name=name).with_coordinates() for name, own in columns.items()))
     return made
