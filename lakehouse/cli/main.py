@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from lakehouse.cli.context import Context
-from lakehouse.cli.errors import OneLinePerError
+from lakehouse.cli.exit_on_error import OneLinePerError
 from lakehouse.cli.lazy_verb import LazyVerb
 from lakehouse.cli.logs import configure_logs
 from lakehouse.cli.verbs import PANELS

@@ -15,7 +15,7 @@ HOSTILE = "raw.a\x1b[2K\x1b]0;title\x07\x9b1m\u202e\rnothing"
 SHOWN = r"raw.a\x1b[2K\x1b]0;title"
 PROGRAM = """
 import typer
-from lakehouse.cli.errors import OneLinePerError
+from lakehouse.cli.exit_on_error import OneLinePerError
 app = typer.Typer(cls=OneLinePerError)
 @app.callback()
 def common(): pass

@@ -41,7 +41,7 @@ class Expire:
     Attributes:
         max_snapshot_age: older ones go.
         min_snapshots_to_keep: the newest ones, which stay whatever their age.
-        max_snapshots: beyond so many, the oldest go whatever their age; None never cuts below `max_snapshot_age`.
+        max_snapshots: beyond so many, the oldest go; None: `max_snapshot_age` alone decides.
         at_least: fewer than so many are not worth a commit.
         lease_for: how long a mirror's or a derived table's hold on its input lasts without being renewed.
         lease_grace: how long after its end a lease is dropped; None warns of it and never drops it.

@@ -19,7 +19,7 @@ from lakehouse.formats.changes.row_images import Images
 from lakehouse.formats.headers import read_headers
 from lakehouse.formats.json.columns import wire_columns
 from lakehouse.formats.json.model import record_model
-from lakehouse.formats.json.parser import RecordParser
+from lakehouse.formats.json.record_parser import RecordParser
 from lakehouse.formats.source_names import QuotedNames
 from lakehouse.formats.verdict import RecordError
 

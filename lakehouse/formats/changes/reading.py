@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from lakehouse.formats.changes.facts import Errors, Facts
 from lakehouse.formats.json.columns import wire_columns
-from lakehouse.formats.json.parser import RecordParser
 from lakehouse.formats.json.pieces import pieces
+from lakehouse.formats.json.record_parser import RecordParser
 from lakehouse.formats.verdict import RecordError
 
 Fields = Mapping[str, msgspec.Raw]

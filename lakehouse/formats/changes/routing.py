@@ -11,7 +11,7 @@ from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium
 from lakehouse.formats.changes.facts import ChangeTable
 from lakehouse.formats.changes.keys import table_of_key
 from lakehouse.formats.changes.reading import Fields, fields_of, member, text_of
-from lakehouse.formats.json.parser import RecordParser
+from lakehouse.formats.json.record_parser import RecordParser
 from lakehouse.formats.verdict import RecordError
 
 NOBODY = ""

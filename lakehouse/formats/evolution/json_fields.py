@@ -13,8 +13,8 @@ import pyspark.sql.types as spark
 from lakehouse.formats.evolution.wanted import Wanted
 from lakehouse.formats.inference.sample import SampledValues, merged_values, type_of
 from lakehouse.formats.json.model import record_model
-from lakehouse.formats.json.parser import RecordParser
 from lakehouse.formats.json.pieces import pieces
+from lakehouse.formats.json.record_parser import RecordParser
 from lakehouse.formats.source_names import source_schema
 from lakehouse.formats.verdict import RecordError
 

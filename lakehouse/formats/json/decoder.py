@@ -9,8 +9,8 @@ from lakehouse.formats.decoded import Decoded
 from lakehouse.formats.json.assembly import Assembly
 from lakehouse.formats.json.extra_fields import extra_fields
 from lakehouse.formats.json.model import record_model
-from lakehouse.formats.json.parser import RecordParser
 from lakehouse.formats.json.pieces import no_garbage_collection, pieces
+from lakehouse.formats.json.record_parser import RecordParser
 from lakehouse.formats.json.wire import small_types
 from lakehouse.formats.source_names import QuotedNames, source_schema
 from lakehouse.formats.verdict import RecordError

@@ -44,7 +44,7 @@ from lakehouse.formats.changes.reading import (
 )
 from lakehouse.formats.changes.special_values.encoding import images_of
 from lakehouse.formats.changes.times import micros_of_millis
-from lakehouse.formats.json.parser import RecordParser
+from lakehouse.formats.json.record_parser import RecordParser
 from lakehouse.formats.verdict import RecordError
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers

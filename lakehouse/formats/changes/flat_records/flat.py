@@ -29,7 +29,7 @@ from lakehouse.formats.changes.reading import Fields, Form, Odd, WireColumns, fi
 from lakehouse.formats.changes.special_values.encoding import images_of
 from lakehouse.formats.json.columns import wire_columns
 from lakehouse.formats.json.model import record_model
-from lakehouse.formats.json.parser import RecordParser
+from lakehouse.formats.json.record_parser import RecordParser
 from lakehouse.formats.verdict import RecordError
 
 pc: Any = pyarrow.compute  # its functions are made at import, unknown to type checkers

@@ -2,8 +2,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from lakehouse.cli.errors import OneLinePerError
 from lakehouse.cli.exit_codes import COULD_NOT_RUN
+from lakehouse.cli.exit_on_error import OneLinePerError
 from lakehouse.errors import LakehouseError
 
 
