@@ -36,6 +36,7 @@ pytest_plugins = [
     "lakehouse_tests.fixtures.schema_registry",
     "lakehouse_tests.fixtures.glue",
     "lakehouse_tests.fixtures.glue_catalog",
+    "lakehouse_tests.fixtures.lent_store",
     "lakehouse_tests.fixtures.debezium",
     "lakehouse_tests.fixtures.store_emulators",
     "lakehouse_tests.order",

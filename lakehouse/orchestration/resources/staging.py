@@ -10,6 +10,7 @@ from pyiceberg.table import Transaction
 
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog import LakeCatalog
+from lakehouse.protocol.catalog.lent_storage import current_properties
 from lakehouse.protocol.commit import open_branch, stage_files
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.commit.stage import commit_on_branch
@@ -44,7 +45,7 @@ def stage_arrow(catalog: LakeCatalog, data: pa.Table, base: Base, attempt: Attem
 
 
 def _written(data: pa.Table, base: Base, attempt: Attempt) -> list[DataFile]:
-    target = WriteTarget.of(base.table.metadata, base.table.io.properties)
+    target = WriteTarget.of(base.table.metadata, current_properties(base.table.io))
     files = ParquetFiles(target, prefix=attempt.id)
     try:
         for batch in data.to_batches():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 
 import msgspec
@@ -26,6 +27,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
 from lakehouse.protocol.catalog.entry import Entry
+from lakehouse.protocol.catalog.lent_storage import renewing
 from lakehouse.protocol.catalog.rest_responses import (
     RENEW,
     TOKEN_ENDED,
@@ -78,7 +80,12 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
         # Of the answer, what the server says of storage counts, and what the table says of itself does not.
         table = super()._response_to_table(identifier_tuple, _without_properties(table_response))
         table.metadata = code_free(table_response.metadata)
+        table.io = renewing(table.io, partial(self._storage_of, identifier_tuple))
         return table
+
+    def _storage_of(self, identifier: Identifier) -> Properties:
+        """How the files of a table are reached by now."""
+        return self.load_table(identifier).io.properties
 
     @override
     def _response_to_staged_table(

@@ -49,6 +49,8 @@ def python_properties(catalog: CatalogSettings, reveal: Reveal = in_the_clear) -
     properties = typed_properties(catalog, "python")
     for key, value in catalog.properties.items():
         properties[key] = reveal(key, value) if isinstance(value, SecretStr) else value
+    if _logs_in(catalog):
+        properties.setdefault("oauth2-server-uri", _own_tokens(address))
     location = glue_address(address) if catalog.type == "glue" else {"uri": address}
     if catalog.type == "glue" and catalog.region:
         location["glue.region"] = catalog.region
@@ -77,10 +79,9 @@ def java_properties(catalog: CatalogSettings, reveal: Reveal = in_the_clear) -> 
             properties[name] = reveal(name, value) if isinstance(value, SecretStr) else value
     if catalog.account and f"{_SHARED_KEY}.key" in properties:  # a name without a key is no login
         properties.setdefault(f"{_SHARED_KEY}.name", catalog.account)
-    if catalog.type == "rest" and "credential" in catalog.properties:
+    if _logs_in(catalog):
         properties.setdefault("token-refresh-enabled", "true")
-        if "oauth2-server-uri" not in properties:  # Java warns where it has to derive it
-            properties["oauth2-server-uri"] = f"{_address(catalog, reveal).rstrip('/')}/{_TOKENS}"
+        properties.setdefault("oauth2-server-uri", _own_tokens(_address(catalog, reveal)))
     return properties
 
 
@@ -96,6 +97,15 @@ def typed_properties(catalog: CatalogSettings, side: Side) -> dict[str, str]:
         if value is not None:
             properties[name] = value
     return properties
+
+
+def _logs_in(catalog: CatalogSettings) -> bool:
+    return catalog.type == "rest" and "credential" in catalog.properties
+
+
+def _own_tokens(address: str) -> str:
+    """Where the catalog itself gives tokens; both clients warn where they have to derive it."""
+    return f"{address.rstrip('/')}/{_TOKENS}"
 
 
 def _address(catalog: CatalogSettings, reveal: Reveal) -> str:

@@ -10,6 +10,7 @@ from lakehouse.contracts.rules import compile_filter, compile_rules
 from lakehouse.declarations import Declarations, Stream, Table, iceberg_schema
 from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.iceberg.locations import place_of
+from lakehouse.protocol.catalog.lent_storage import current_properties
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved
@@ -107,7 +108,7 @@ def record_schema(table: Table, base: Base) -> pa.Schema:
 
 
 def _target(base: Base, attempt: Attempt, *, spool: bool) -> WriteTarget:
-    target = WriteTarget.of(base.table.metadata, base.table.io.properties)
+    target = WriteTarget.of(base.table.metadata, current_properties(base.table.io))
     if not spool:
         return target
     return replace(
