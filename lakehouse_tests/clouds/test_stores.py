@@ -13,20 +13,19 @@ import pytest
 from lakehouse.acceptance import TRIALS, carry_out, scratch
 from lakehouse.declarations import ORPHANS, Declarations, apply, plan
 from lakehouse.doctor.catalog.probe_object import probe_object
-from lakehouse.engines.jars import fetch_jars
-from lakehouse.engines.spark import ConnectServer, spark_session
+from lakehouse.engines.spark import spark_session
 from lakehouse.iceberg import file_sizes
 from lakehouse.iceberg.file_sizes import stored_sizes
 from lakehouse.protocol.cleanup.store_clock import require_age_clock
 from lakehouse.protocol.errors import ClockSkew
-from lakehouse.settings import KafkaSettings, Platform, Settings
+from lakehouse.settings import KafkaSettings, Settings
 from lakehouse.settings.catalogs.properties import python_properties
-from lakehouse.settings.catalogs.storage import JARS_OF
 from lakehouse.steps.maintenance.orphans import removal
 from lakehouse.steps.maintenance.orphans.listing import list_files
 from lakehouse_tests.acceptance.conftest import environ_of
+from lakehouse_tests.clouds.connected import connected_to
 from lakehouse_tests.fixtures.lakes import Lake, new_lake
-from lakehouse_tests.fixtures.spark import CONF, HANDFUL, REPOSITORY, SparkOn, free_port, settings_of
+from lakehouse_tests.fixtures.spark import SparkOn
 from lakehouse_tests.fixtures.store_emulators import ACCOUNT_KEY, azure_settings, gcs_settings
 from lakehouse_tests.steps.maintenance import house
 from lakehouse_tests.steps.maintenance.orphans.conftest import DELETES, LOOK, ROW
@@ -131,23 +130,9 @@ def test_arrows_own_client_for_azure_takes_no_account_from_an_address(
 
 @pytest.fixture
 def connected(cloud_lake: Lake, tmp_path: Path, jars: Path, broker: KafkaSettings) -> Iterator[Settings]:
-    """A Connect server with the JARs of the store: the driver of other tests has none of any cloud."""
-    storage = cloud_lake.settings.file_storage
-    assert storage is not None
-    project = REPOSITORY / "conf" / "jars" / JARS_OF[storage]
-    fetch_jars(project / "pom.xml", jars / project.name, project / "jars.sha256")
-    platform = Platform(
-        name="clouds",
-        mode="connect",
-        master="local[2]",
-        remote=f"sc://127.0.0.1:{free_port()}",
-        conf=CONF | HANDFUL,
-    )
-    settings = settings_of(tmp_path / "state", jars, platform, cloud_lake.settings)
-    server = ConnectServer(settings)
-    server.start()
-    yield settings.model_copy(update={"kafka": broker})
-    server.stop()
+    """Spark that reaches the store."""
+    with connected_to(cloud_lake, tmp_path, jars, broker) as settings:
+        yield settings
 
 
 @pytest.mark.spark

@@ -1,5 +1,6 @@
 """What keeps every record: where an ingest goes on, what it refuses, and how it is proven."""
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote_plus
@@ -71,6 +72,11 @@ def _all_parts(original: Function) -> Function:
     return lambda parts, errors: list(parts)
 
 
+def _unwatched(_: Function) -> Function:
+    """A job that fails fails for what it says itself."""
+    return lambda bases: nullcontext()
+
+
 def _of_one_topic(original: Function) -> Function:
     """Every row is of the first topic."""
     return lambda numbers, rows: original(None, rows)
@@ -94,6 +100,13 @@ INGEST = (
         keeps="lakehouse.settings.storage_refusal:storage_refusal",
         lets_pass=gives(None),
         guard="steps/ingest/read/test_readable.py::test_no_record_is_suspected_while_the_disk_is_full",
+    ),
+    Mechanism(
+        name="credentials that ended",
+        promise="P1: Records are held to be unreadable, and their loss is offered, because credentials have ended.",
+        keeps="lakehouse.steps.ingest.workers.lent_credentials:while_they_last",
+        lets_pass=_unwatched,
+        guard="steps/ingest/workers/test_lent_credentials.py::test_what_fails_after_they_have_ended_fails_for_that",
     ),
     Mechanism(
         name="topic identity",

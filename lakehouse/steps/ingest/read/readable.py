@@ -18,6 +18,7 @@ from lakehouse.steps.ingest.read.narrowing import Bounds, Ranges, Unreadable, fi
 from lakehouse.steps.ingest.read.unreadable import RecordTooLarge
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.workers.decoding.registered import NoRegistry
+from lakehouse.steps.ingest.workers.lent_credentials import CredentialsEnded
 from lakehouse.steps.ingest.workers.reading import read_and_write
 from lakehouse.steps.ingest.workers.work import IngestWork
 
@@ -85,12 +86,19 @@ def read_what_can_be_read(
     Raises:
         NoRegistry, RegistryUnavailable: nobody says which schemas the records are of.
         StorageRefused: the disk is full or read-only; no record is suspected.
+        CredentialsEnded: the credentials that the catalog lends ended twice, while workers wrote.
         Exception: what `land` raised, where no single offset is to blame.
     """
     unreadable: list[Unreadable] = []
+    renewed = False
     while plan.ranges:
         try:
             return Readable(plan, land(plan), tuple(unreadable))
+        except CredentialsEnded as ended:
+            if renewed:
+                raise  # however often: it takes longer than they last
+            renewed = True
+            inform(f"{ended.message} It is read again, with others.")
         except (NoRegistry, RegistryUnavailable):
             raise  # no record is to blame
         except Exception as error:

@@ -9,6 +9,7 @@ from lakehouse.steps.ingest.parquet_files import unsupported
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.workers.added_reports import add_up
 from lakehouse.steps.ingest.workers.decoding.registered import SchemaLookup
+from lakehouse.steps.ingest.workers.lent_credentials import while_they_last
 from lakehouse.steps.ingest.workers.scan import kafka_frame
 from lakehouse.steps.ingest.workers.task_report import REPORT_SCHEMA, read_report
 from lakehouse.steps.ingest.workers.work import IngestWork, make_task
@@ -22,6 +23,7 @@ def read_and_write(spark: SparkSession, kafka: KafkaSettings, work: IngestWork, 
     Raises:
         NoRegistry: records name their schemas, and the settings name no registry.
         RegistryUnavailable: the registry gives no answer.
+        CredentialsEnded: the job outlived the credentials of its workers.
     """
     lookup = SchemaLookup.of(work.stream, kafka)
     if lookup is None:
@@ -45,7 +47,8 @@ def remove_written(work: IngestWork, result: WriteResult) -> None:
 def _pass(spark: SparkSession, kafka: KafkaSettings, work: IngestWork, *, min_partitions: int) -> WriteResult:
     beyond = {name for name, base in work.bases.items() if unsupported(base.table.metadata) is not None}
     frame = kafka_frame(spark, kafka, work.plan, min_partitions=min_partitions)
-    task = make_task(work, beyond)
-    rows = frame.mapInArrow(task.run, REPORT_SCHEMA).collect()  # pyright: ignore[reportArgumentType]
+    with while_they_last(work.bases):
+        task = make_task(work, beyond)
+        rows = frame.mapInArrow(task.run, REPORT_SCHEMA).collect()  # pyright: ignore[reportArgumentType]
     reports = [read_report(row["report"]) for row in rows]
     return add_up(work, beyond, reports)

@@ -13,6 +13,7 @@ from lakehouse.steps.ingest.read.narrowing import Bounds, Unreadable
 from lakehouse.steps.ingest.read.readable import Readable, read_what_can_be_read
 from lakehouse.steps.ingest.read.unreadable import OffsetsUnreadable
 from lakehouse.steps.ingest.report import WriteResult
+from lakehouse.steps.ingest.workers.lent_credentials import CredentialsEnded
 
 TOPIC = TopicState("t", "c", "i", {})
 OVERFLOW = (
@@ -115,6 +116,25 @@ def test_no_record_is_suspected_while_the_disk_is_full() -> None:
     with pytest.raises(StorageRefused, match=r"topic t cannot be written: the disk of its tables is full\. Remedy: "):
         spark.read(planned({0: 9}))
     assert spark.attempts == 0
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_outlives_its_credentials_is_read_again_once(times: int) -> None:
+    spark, ends = Spark(), [times]
+
+    def ended(plan: IngestPlan) -> WriteResult:
+        if ends[0]:
+            ends[0] -= 1
+            raise CredentialsEnded("a: they ended.", remedy="run it again")
+        return Spark().land(plan)
+
+    spark.land = ended
+    if times == 1:
+        assert spark.read(planned({0: 9})).landed.counts.read == 9
+    else:
+        with pytest.raises(CredentialsEnded):
+            spark.read(planned({0: 9}))
+    assert spark.attempts == 0  # no record is suspected
 
 
 def test_no_record_is_suspected_while_the_broker_does_not_answer() -> None:
