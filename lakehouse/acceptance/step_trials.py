@@ -38,7 +38,7 @@ def exactly_once(scratch: Scratch) -> str:
     require(
         numbers == list(range(scratch.records)), f"{scratch.records} orders were sent, and {len(numbers)} are there"
     )
-    _require_proven(scratch, "orders")
+    require_proven(scratch, "orders")
     return (
         f"{quantity(scratch.records, 'record')} of {scratch.orders_topic}, each once, proven from metadata and by scan"
     )
@@ -49,7 +49,7 @@ def mirrored(scratch: Scratch) -> str:
     count = scratch.records // 3
     send(scratch.settings.kafka, scratch.changes_topic, changes(count))
     _ingest(scratch, "changes")
-    _require_proven(scratch, "changes")
+    require_proven(scratch, "changes")
     tables = scratch.declarations.mirrors[scratch.name("customers")]
     mirror(MirrorStep(tables, scratch.catalog, scratch.session, scratch.attempt("mirror"), inform=scratch.inform))
     rows = scratch.catalog.load_table(scratch.name("customers")).scan().to_arrow()
@@ -124,7 +124,12 @@ def _ingest(scratch: Scratch, short: str) -> int:
     return len(report.published.snapshots) if report.published else 0
 
 
-def _require_proven(scratch: Scratch, short: str) -> None:
+def require_proven(scratch: Scratch, short: str) -> None:
+    """The audit of a stream has to hold, by metadata and by a scan.
+
+    Raises:
+        PromiseBroken: it does not.
+    """
     stream = scratch.declarations.streams[f"{scratch.namespace}_{short}"]
     audit = partial(audit_stream, scratch.catalog, stream.name, (*stream.tables, stream.quarantine_table))
     for proof in (audit(), audit(scan=True)):

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 
-from lakehouse.acceptance import credential_trials, protocol_trials, step_trials
+from lakehouse.acceptance import credential_trials, maintenance_trials, protocol_trials, step_trials
 from lakehouse.acceptance.scratch import Scratch
 from lakehouse.acceptance.trial import NotSeen, Outcome, PromiseBroken, Trial
 from lakehouse.errors import LakehouseError
@@ -20,8 +20,9 @@ TRIALS = (
     Trial("scope", "credentials of a table open no other", credential_trials.scope),
     Trial("exactly once", "P1: each record is there once", step_trials.exactly_once, needs_spark=True),
     Trial("metadata tables", "what Spark says of files comes back", step_trials.metadata_tables, needs_spark=True),
-    Trial("mirror", "P5: a mirror is what its changelog makes", step_trials.mirrored, needs_spark=True),
-    Trial("release", "P2 to P4: one vintage, one runtime date", step_trials.released, needs_spark=True),
+    Trial("maintenance", "P5: a compaction keeps what is proven", maintenance_trials.compacted, needs_spark=True),
+    Trial("mirror", "P4: a mirror is what its changelog makes", step_trials.mirrored, needs_spark=True),
+    Trial("release", "P3: one vintage, one runtime date", step_trials.released, needs_spark=True),
 )
 
 
