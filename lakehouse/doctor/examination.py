@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from lakehouse.doctor.catalog.login import login
+from lakehouse.doctor.catalog.other_catalogs import other_catalogs
 from lakehouse.doctor.catalog.rest_answers import RestAnswers
 from lakehouse.doctor.catalog.scratch_table import left_out, scratch_of_rest, scratch_of_sql
 from lakehouse.doctor.catalog.written_keys import identity_file, storage_extra, written_keys
@@ -43,6 +44,7 @@ def examine(settings: Settings, *, read_only: bool = False) -> Iterator[Diagnosi
         yield not_asked("reach", "the catalog is not asked with a credential that is wrong already")
         return
     yield from _of_catalog(settings, read_only=read_only)
+    yield from other_catalogs(settings)
 
 
 def _of_catalog(settings: Settings, *, read_only: bool) -> Iterator[Diagnosis]:

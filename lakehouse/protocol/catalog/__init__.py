@@ -12,7 +12,7 @@ from lakehouse.protocol.catalog.change import (
     set_tag,
 )
 from lakehouse.protocol.catalog.entry import Entry
-from lakehouse.protocol.catalog.opening import open_catalog
+from lakehouse.protocol.catalog.opening import open_catalog, open_to_read
 from lakehouse.protocol.catalog.probe import UnsafeCatalog, probe
 from lakehouse.protocol.catalog.refusal import CatalogRefused, CatalogUnreachable, TableMissing, catalog_refusal
 
@@ -28,6 +28,7 @@ __all__ = [
     "UnsafeCatalog",
     "catalog_refusal",
     "open_catalog",
+    "open_to_read",
     "probe",
     "ref_is",
     "remove_ref",

@@ -157,7 +157,7 @@ def open_catalog(settings: CatalogSettings, others: Mapping[str, CatalogSettings
         return _opened(settings, _kind(settings))
     among_others = {"rest": RestAmongOthers, "sql": SqlAmongOthers}
     own = _opened(settings, among_others.get(settings.type) or _glue_among_others(settings))
-    own.others = {name: cache(partial(_opened_to_read, other)) for name, other in others.items()}
+    own.others = {name: cache(partial(open_to_read, other)) for name, other in others.items()}
     return own
 
 
@@ -180,7 +180,15 @@ def _glue_among_others(settings: CatalogSettings) -> type[_AmongOthers]:
     return type("GlueAmongOthers", (_AmongOthers, _kind(settings)), {})
 
 
-def _opened_to_read(settings: CatalogSettings) -> LakeCatalog:
+def open_to_read(settings: CatalogSettings) -> LakeCatalog:
+    """Open a catalog from which tables are read; an embedded one is not made where it is not there.
+
+    Raises:
+        CatalogUnreachable: it does not answer.
+        CatalogRefused: it does not let us in, or is none.
+        CatalogUnusable: the file of an embedded one is locked, damaged, or gone.
+        ExtraMissing: the driver of its database is not installed.
+    """
     if settings.type != "sql":
         return _opened(settings, _kind(settings))
     require_there(settings.address)

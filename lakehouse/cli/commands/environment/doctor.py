@@ -25,6 +25,7 @@ def doctor(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Make no table and no object, not for a second.")
     ] = False,
+    spark: Annotated[bool, typer.Option("--spark", help="Start Spark too; let it write and delete a table.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Name each wrong or missing key before Spark starts: login, roles, storage, JARs, Java, Python, clock, ports.
@@ -36,11 +37,17 @@ def doctor(
     context = context_of(ctx)
     names = {"LAKEHOUSE_CATALOG": catalog, "LAKEHOUSE_PLATFORM": platform, "LAKEHOUSE_KAFKA": kafka}
     settings = context.settings_with({variable: name for variable, name in names.items() if name})
+    if spark and read_only:
+        raise typer.BadParameter("Spark writes a table; leave out --read-only or --spark")
     with context.err.status("doctor"):
         findings = [
             *examine(settings, read_only=read_only),
             *(manifest_versions(manifests) if manifests is not None else []),
         ]
+        if spark:
+            from lakehouse.doctor.spark_storage import spark_storage
+
+            findings += spark_storage(settings)
     _show(context, findings, as_json=as_json)
     if any(finding.state == "wrong" for finding in findings):
         raise typer.Exit(PROMISE_BROKEN)

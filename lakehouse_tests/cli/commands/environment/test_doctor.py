@@ -31,3 +31,8 @@ def test_settings_that_cannot_be_read_end_with_2(lakehouse: Lakehouse) -> None:
     called = lakehouse("doctor", "--json", "--catalog", "nosuch")
     assert (called.exit_code, called.stdout) == (2, "")
     assert "there is no file of that name" in called.stderr
+
+
+def test_spark_writes_so_it_is_not_asked_where_nothing_may_be_written(lakehouse: Lakehouse) -> None:
+    called = lakehouse("doctor", "--read-only", "--spark")
+    assert (called.exit_code, called.stdout) == (2, "")

@@ -1,0 +1,49 @@
+from pathlib import Path
+
+from lakehouse.doctor.catalog.other_catalogs import other_catalogs
+from lakehouse.settings import CatalogSettings, Settings, load_settings
+from lakehouse_tests.fixtures.fake_catalog import FakeCatalog
+from lakehouse_tests.fixtures.lakes import Lake, sql_settings
+from lakehouse_tests.fixtures.spark import REPOSITORY
+
+
+def settings_with(home: Path, **others: CatalogSettings) -> Settings:
+    own = load_settings(REPOSITORY / "conf", {"LAKEHOUSE_HOME": str(home)})
+    return own.model_copy(update={"other_catalogs": others})
+
+
+def test_a_table_of_another_catalog_is_read(sql_lake: Lake, tmp_path: Path) -> None:
+    sql_lake.create("empty")
+    settings = settings_with(tmp_path / "home", aws=sql_lake.settings)
+    (finding,) = other_catalogs(settings)
+    assert (finding.check, finding.state) == ("aws: readable", "not asked")
+    name = sql_lake.create("full")
+    sql_lake.write("first", full=[1])
+    (finding,) = other_catalogs(settings)
+    assert (finding.state, name in finding.message) == ("well", True)
+
+
+def test_files_that_cannot_be_read_are_named(sql_lake: Lake, tmp_path: Path) -> None:
+    name = sql_lake.create("full")
+    sql_lake.write("first", full=[1])
+    snapshot = sql_lake.load(name).current_snapshot()
+    assert snapshot is not None
+    Path(snapshot.manifest_list.removeprefix("file://")).unlink()
+    (finding,) = other_catalogs(settings_with(tmp_path / "home", aws=sql_lake.settings))
+    assert (finding.state, bool(finding.remedy)) == ("wrong", True)
+
+
+def test_a_catalog_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    (finding,) = other_catalogs(settings_with(tmp_path / "home", other=sql_settings(there)))
+    assert (finding.check, finding.state) == ("other: readable", "wrong")
+    assert list(there.iterdir()) == []
+
+
+def test_a_wrong_realm_of_another_catalog_is_named(tmp_path: Path) -> None:
+    with FakeCatalog() as fake:
+        fake.realm = "known"
+        settings = settings_with(tmp_path / "home", azure=fake.settings(realm="unknown"))
+        findings = list(other_catalogs(settings))
+    assert ("azure: realm", "wrong") in {(finding.check, finding.state) for finding in findings}
