@@ -4,12 +4,15 @@ A lock is a `sha256sum` file. A folder agrees with its lock when it holds the li
 and no others: what is in the folder is what a JVM gets to see.
 """
 
+import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -74,7 +77,8 @@ def fetch_jars(
 ) -> list[Path]:
     """Bring the JARs of a pom into a folder and verify them; does nothing if they are there already.
 
-    The folder is replaced in one rename after the check, so a broken download never becomes a class path.
+    The folder is replaced in one rename after the check, so a broken download never becomes a class path. Of several
+    processes that want the same folder, one brings the JARs and the others wait for it.
 
     Args:
         pom: The Maven project whose runtime dependencies are wanted.
@@ -87,12 +91,12 @@ def fetch_jars(
         JarsNotFetched: Maven is missing or failed.
         JarMismatch: What Maven brought, or what the source holds, is not what the lock says.
     """
-    try:
-        return verified_jars(lock, folder)
-    except JarMismatch:
-        pass  # absent, half there or outdated: that is what we are here to mend
+    if (present := _verified_or_none(lock, folder)) is not None:
+        return present
     make_private(folder.parent)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+    with _alone(folder), tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+        if (present := _verified_or_none(lock, folder)) is not None:
+            return present  # brought by another process while we waited
         fresh = Path(scratch) / folder.name
         if source is None:
             copy_dependencies(pom, fresh, set(read_lock(lock)), console or Console(stderr=True))
@@ -102,7 +106,23 @@ def fetch_jars(
         if folder.exists():
             shutil.rmtree(folder)
         fresh.rename(folder)
-    return verified_jars(lock, folder)
+        return verified_jars(lock, folder)
+
+
+def _verified_or_none(lock: Path, folder: Path) -> list[Path] | None:
+    """The JARs; None if they are absent, half there, outdated, or just being replaced by another process."""
+    try:
+        return verified_jars(lock, folder)
+    except (JarMismatch, FileNotFoundError):
+        return None
+
+
+@contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """Wait until no other process replaces this folder, and keep others waiting."""
+    with (folder.parent / f".{folder.name}.lock").open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 def _take(source: Path, folder: Path, lock: Path) -> None:

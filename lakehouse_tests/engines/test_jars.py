@@ -1,8 +1,12 @@
+import fcntl
 import hashlib
 import io
 import os
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 import pytest
 from rich.console import Console
@@ -109,6 +113,27 @@ def test_fetching_replaces_a_folder_that_is_wrong_and_shows_progress(
     ]
     assert sorted(path.name for path in folder.iterdir()) == ["a.jar", "b.jar"]
     assert "2/2" in shown.getvalue()
+
+
+def test_of_two_that_want_a_folder_the_second_waits_and_takes_what_the_first_brought(
+    tmp_path: Path, lock: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    maven(tmp_path / "bin", "exit 1", monkeypatch)  # nobody has to call it
+    (folder / "a.jar").unlink()
+    waiting, flock = threading.Event(), fcntl.flock
+
+    def announced(handle: IO[str], operation: int) -> None:
+        waiting.set()
+        flock(handle, operation)
+
+    with ThreadPoolExecutor() as second:
+        with (folder.parent / f".{folder.name}.lock").open("a") as first:
+            flock(first, fcntl.LOCK_EX)
+            monkeypatch.setattr(fcntl, "flock", announced)
+            fetched = second.submit(fetch_jars, tmp_path / "pom.xml", folder, lock)
+            assert waiting.wait(60), "the second went on although the first is at work"
+            (folder / "a.jar").write_bytes(b"ay")
+        assert fetched.result() == [folder / "b.jar", folder / "a.jar"]
 
 
 def test_what_maven_brings_is_checked_before_it_takes_the_place_of_anything(

@@ -1,4 +1,4 @@
-"""A user's own asset: the lines that docs/how-to/own-asset.md shows are run as they stand there."""
+"""A user's own asset and check: the lines of docs/how-to/own-asset.md and rules.md are run as they stand there."""
 
 import re
 import shutil
@@ -25,7 +25,13 @@ from lakehouse_tests.orchestration.assets.house import House, materializations
 
 pytestmark = pytest.mark.kafka
 
-CODE = re.findall(r"```python\n(.*?)```", (REPOSITORY / "docs" / "how-to" / "own-asset.md").read_text(), re.DOTALL)
+
+def shown(page: str) -> list[str]:
+    """The Python blocks of a how-to page."""
+    return re.findall(r"```python\n(.*?)```", (REPOSITORY / "docs" / "how-to" / page).read_text(), re.DOTALL)
+
+
+CODE = shown("own-asset.md")
 SPARK_IMPORTS = "from pyspark.sql import functions as F\n\nfrom lakehouse import LakehouseSpark\n"
 
 
@@ -93,6 +99,16 @@ def test_the_documented_spark_asset_does_the_same(mart: House, spark: object) ->
     assert mart.run("mart.busy_days").success
     assert mart.run("mart.busy_days").success
     assert busy(mart) == {("EWR", 1, 1): 2, ("JFK", 1, 2): 1}
+
+
+def test_the_documented_check_judges_the_snapshot_that_it_names_and_blocks(mart: House) -> None:
+    mart.declare("busy_days", CODE[0] + shown("rules.md")[-1])
+    result = mart.run("mart.busy_days")
+    [verdict] = [c for c in result.get_asset_check_evaluations() if c.check_name == "every_day_is_there"]
+    assert (verdict.passed, verdict.blocking) == (False, True)
+    assert verdict.metadata["missing days"].value == str(list(range(3, 32)))
+    judged = verdict.metadata["snapshot id"].value
+    assert judged == str(mart.lake().pin("mart.busy_days")["mart.busy_days"].snapshot_id)
 
 
 def attempt(
