@@ -56,11 +56,14 @@ soak: env-browser ## The long forms of tests, then mutate
 
 # Of no environment of ours: adlfs is of the extra azure, and node and Go are of no other test.
 EMULATORS := .lakehouse/emulators
-clouds: env ## Azure's and Google's object stores, emulated (needs node and Go): what is seen on them
+clouds: env ## Stores of Azure and Google, emulated, and SeaweedFS with its STS (needs node, Go; builds for minutes)
 	@mkdir -p $(EMULATORS)
 	@cp lakehouse_tests/fixtures/emulators/package*.json $(EMULATORS)/
 	@cd $(EMULATORS) && npm ci --silent --no-audit --no-fund --ignore-scripts
 	@GOBIN=$(CURDIR)/$(EMULATORS)/bin go install github.com/fsouza/fake-gcs-server@v1.55.1
+	@mkdir -p $(EMULATORS)/seaweedfs
+	@cp lakehouse_tests/fixtures/emulators/seaweedfs/go.* $(EMULATORS)/seaweedfs/
+	@cd $(EMULATORS)/seaweedfs && go build -o ../bin/weed github.com/seaweedfs/seaweedfs/weed
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --require-hashes --upgrade \
 		--target $(EMULATORS)/python -r lakehouse_tests/fixtures/emulators/requirements.lock
 	@PYTHONPATH=$(CURDIR)/$(EMULATORS)/python $(BIN)/pytest -m clouds

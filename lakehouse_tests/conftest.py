@@ -39,6 +39,7 @@ pytest_plugins = [
     "lakehouse_tests.fixtures.lent_store",
     "lakehouse_tests.fixtures.debezium",
     "lakehouse_tests.fixtures.store_emulators",
+    "lakehouse_tests.fixtures.seaweedfs",
     "lakehouse_tests.order",
     "lakehouse_tests.timings.plugin",
 ]

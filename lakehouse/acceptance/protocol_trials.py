@@ -11,7 +11,7 @@ from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownExcept
 
 from lakehouse.acceptance.numbers import bases_of, numbers_in, stage_number
 from lakehouse.acceptance.scratch import Scratch
-from lakehouse.acceptance.trial import require
+from lakehouse.acceptance.trial import NotSeen, require
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, open_catalog
 from lakehouse.protocol.catalog.probe import probe
 from lakehouse.protocol.commit import Staged, publish
@@ -108,7 +108,10 @@ def killed(scratch: Scratch) -> str:
         publish(scratch.catalog, staged)
         expected = [sorted([*numbers, number + 500]) for numbers in expected]
         require((after := numbers_in(scratch)) == expected, f"after {point} the next publish made {after}")
-    return f"kill -9 at {' and '.join(_KILLED_AT)}: both tables or none, and the next publish goes on"
+    evidence = f"kill -9 at {' and '.join(_KILLED_AT)}: both tables or none, and the next publish goes on"
+    if reservation := scratch.settings.catalog.reservation:
+        raise NotSeen(f"{evidence}. Between two tables nobody was killed: {reservation}", "read them by a release")
+    return evidence
 
 
 def _run_killed(scratch: Scratch, point: str, number: int) -> None:

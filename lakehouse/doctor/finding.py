@@ -53,4 +53,4 @@ def not_asked(check: str, why: str) -> Diagnosis:
 
 def refused(check: str, error: LakehouseError) -> Diagnosis:
     """An error of ours, as a finding."""
-    return Diagnosis(check, "wrong", error.message, error.remedy)
+    return Diagnosis(check, "wrong", error.message, error.remedy.removesuffix("."))

@@ -11,18 +11,21 @@ from typing import Any
 import pytest
 import yaml
 
-from lakehouse.settings import KafkaSettings
+from lakehouse.settings import CatalogSettings, KafkaSettings
 from lakehouse_tests.fixtures.environ import clean_environ
 from lakehouse_tests.fixtures.lent_store import LendingCatalog
 from lakehouse_tests.fixtures.moto_server import REGION
 from lakehouse_tests.fixtures.postgres import Postgres
+from lakehouse_tests.fixtures.seaweedfs import SeaweedFs
 from lakehouse_tests.fixtures.spark import PLATFORM, free_port
 from lakehouse_tests.fixtures.standalone_cluster import RPC_SECRET, standalone_cluster
 from lakehouse_tests.orchestration.assets.house import write_conf
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 PLATFORMS = ("classic", "connect", "standalone")
-CATALOGS = ("sqlite", "postgresql", "lent")
+CATALOGS = ("sqlite", "postgresql", "lent", "seaweedfs", "glue")
+NOT_SEEN = {"glue": {"credentials", "scope", "kill"}, "lent": set[str](), "seaweedfs": set[str]()}
+"""Of others: nothing is lent. Of Glue also what P2 promises, which does not hold there."""
 IN_ALL_RUNS = {("postgresql", "standalone")}
 """The others are of the long form: each part of a pair has tests of its own, on the session's Spark."""
 
@@ -46,6 +49,11 @@ def _catalog(kind: str, folder: Path, request: pytest.FixtureRequest, undo: Exit
             "warehouse": warehouse,
             "secret": server.password,
         }
+    if kind == "seaweedfs":
+        return _seaweedfs(request.getfixturevalue("seaweedfs"))
+    if kind == "glue":
+        glue: CatalogSettings = request.getfixturevalue("glue_settings")
+        return glue.model_dump(mode="json", exclude_unset=True)
     lending: LendingCatalog = request.getfixturevalue("lending_catalog")
     return {
         "type": "rest",
@@ -60,6 +68,16 @@ def _catalog(kind: str, folder: Path, request: pytest.FixtureRequest, undo: Exit
     }
 
 
+def _seaweedfs(server: SeaweedFs) -> Mapping[str, Any]:
+    document = server.settings.model_dump(mode="json", exclude_unset=True)
+    return {**document, "properties": {"credential": "${env:LAKE_SECRET}"}, "secret": server.login}
+
+
+def _marks(catalog: str, platform: str) -> list[pytest.MarkDecorator]:
+    soak = [] if (catalog, platform) in IN_ALL_RUNS else [pytest.mark.soak]
+    return [*soak, pytest.mark.clouds] if catalog == "seaweedfs" else soak
+
+
 def _platform(kind: str, folder: Path, undo: ExitStack) -> Mapping[str, Any]:
     if kind == "standalone":
         return undo.enter_context(standalone_cluster(folder / "cluster")).platform("classic")
@@ -71,9 +89,9 @@ def _platform(kind: str, folder: Path, undo: ExitStack) -> Mapping[str, Any]:
 @pytest.mark.parametrize(
     ("catalog", "platform"),
     [
-        pytest.param(catalog, platform, marks=() if (catalog, platform) in IN_ALL_RUNS else pytest.mark.soak)
+        pytest.param(catalog, platform, marks=_marks(catalog, platform))
         for catalog in CATALOGS
-        for platform in PLATFORMS
+        for platform in (("connect",) if catalog == "glue" else PLATFORMS)
     ],
 )
 def test_every_promise_is_seen(
@@ -111,7 +129,8 @@ def test_every_promise_is_seen(
     done = lakehouse("verify", "--records", "60", "--yes", "--json")
     assert done.stdout, done.stderr[-3000:]
     verdicts = {trial["trial"]: trial for trial in json.loads(done.stdout)["trials"]}
-    not_seen = set[str]() if catalog == "lent" else {"credentials", "scope"}  # nothing is lent
     assert {name: trial for name, trial in verdicts.items() if trial["verdict"] == "refused"} == {}, done.stderr[-3000:]
-    assert {name for name, trial in verdicts.items() if trial["verdict"] == "not seen"} == not_seen
+    assert {name for name, trial in verdicts.items() if trial["verdict"] == "not seen"} == NOT_SEEN.get(
+        catalog, {"credentials", "scope"}
+    )
     assert done.returncode == 0

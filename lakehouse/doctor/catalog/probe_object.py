@@ -29,12 +29,15 @@ class _OtherBytes(Exception):
 def probe_object(location: str, properties: Mapping[str, str]) -> Iterator[Diagnosis]:
     """Try the four operations below a location; what was written is deleted, where that is possible.
 
+    The object is named as data files are: stores that are made for tables refuse others.
+
     Args:
         location: of a table, or the warehouse.
         properties: of its storage, in PyIceberg's names.
     """
-    name = f"lakehouse-doctor-{secrets.token_hex(4)}"
-    path = f"{location.rstrip('/')}/{name}"
+    local = urlsplit(location).scheme in ("", "file")  # where an empty folder would stay
+    folder = location.rstrip("/") if local else f"{location.rstrip('/')}/data"
+    path = f"{folder}/lakehouse-doctor-{secrets.token_hex(4)}.parquet"
     doing = "write"
     io: FileIO | None = None
     try:
@@ -45,7 +48,7 @@ def probe_object(location: str, properties: Mapping[str, str]) -> Iterator[Diagn
         with io.new_input(path).open() as stream:
             _require(stream.read() == _BYTES)
         doing = "list"
-        _require(_is_listed(io, location, path))
+        _require(_is_listed(io, folder, path))
         doing = "delete"
         io.delete(path)
     except Exception as error:  # noqa: BLE001 - each store refuses in an error of its own

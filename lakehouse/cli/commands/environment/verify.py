@@ -1,6 +1,7 @@
 """`lakehouse verify`: an acceptance run on a catalog, a platform and a Kafka, in a namespace of its own."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -47,7 +48,10 @@ def verify(
     settings = context.settings_with(environ)
     environ["LAKEHOUSE_CONF"] = str(settings.conf)
     selection = read_document(settings.conf / SELECTION)
-    names = {kind: name or selection.text(kind, "local") for kind, name in names.items()}
+    names = {
+        kind: name or os.environ.get(f"LAKEHOUSE_{kind.upper()}") or selection.text(kind, "local")
+        for kind, name in names.items()
+    }
     if not yes:
         _show_plan(context, names, records, minutes, [trial.name for trial in TRIALS], as_json=as_json)
         return

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from lakehouse_tests.cli.conftest import Lakehouse
 
 
@@ -13,6 +15,11 @@ def test_without_yes_only_the_plan_is_shown(lakehouse: Lakehouse) -> None:
     assert called.stdout.endswith("Nothing was done. To do this, say the same with --yes.\n")
     plan = json.loads(lakehouse("verify", "--json", "--platform", "connect").stdout)
     assert (plan["done"], plan["platform"], plan["makes"]["topics"]) == (False, "connect", 2)
+
+
+def test_what_a_variable_has_chosen_is_named(lakehouse: Lakehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAKEHOUSE_PLATFORM", "connect")
+    assert "catalog: local, platform: connect, kafka: local" in lakehouse("verify").stdout
 
 
 def test_a_file_that_is_not_there_is_named(lakehouse: Lakehouse) -> None:
