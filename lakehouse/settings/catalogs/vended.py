@@ -22,6 +22,7 @@ _EXPIRY = re.compile(
 )
 STRAY_EXPIRY = "expiration-time"
 """What Polaris before 1.2 called the expiry of a SAS; Iceberg's clients in Java do not know it."""
+_MOST_DIGITS = 14  # of milliseconds since 1970: the year 5138
 _RESOURCES = {"d": "a directory", "c": "a container", "b": "a file"}
 
 
@@ -85,4 +86,5 @@ def sas_facts(token: str) -> SasFacts:
 
 
 def _moment(text: str) -> datetime | None:
-    return datetime.fromtimestamp(int(text) / 1000, UTC) if text.isdecimal() else None
+    known = text.isdecimal() and len(text) <= _MOST_DIGITS
+    return datetime.fromtimestamp(int(text) / 1000, UTC) if known else None

@@ -1,6 +1,7 @@
 """A file becomes a typed section, or one error that names each key that is wrong, and no value."""
 
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -54,9 +55,22 @@ def validated(model: type[_Model], document: Document, **given: object) -> _Mode
         return model.model_validate({**document.content, **given})
     except ValidationError as error:
         lines = [
-            f"{document.where(*(str(part) for part in detail['loc']))}: "
+            f"{document.where(*_key_path(document.content, detail['loc']))}: "
             f"{detail['msg'] if detail['type'] in _HARMLESS else 'This value cannot be understood'}."
             for detail in error.errors(include_input=False, include_url=False, include_context=False)
         ]
     # Raised outside the handler: pydantic's own error would travel along and could print what was typed.
-    raise SettingsError("\n".join(lines), remedy="correct the value; docs/reference/settings.md lists the keys.")
+    raise SettingsError(
+        "\n".join(dict.fromkeys(lines)), remedy="correct the value; docs/reference/settings.md lists the keys."
+    )
+
+
+def _key_path(content: object, location: Sequence[str | int]) -> list[str]:
+    """Where it stands in the file: below a single value pydantic goes on with the types that it has tried."""
+    path: list[str] = []
+    for part in location:
+        path.append(str(part))
+        content = cast("Mapping[str | int, object]", content).get(part) if isinstance(content, Mapping) else None
+        if content is not None and not isinstance(content, Mapping | list):
+            break
+    return path

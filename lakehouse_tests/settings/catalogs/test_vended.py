@@ -1,5 +1,7 @@
 from datetime import UTC, datetime
 
+import pytest
+
 from lakehouse.settings.catalogs.vended import sas_facts, vended
 
 
@@ -19,6 +21,13 @@ def test_either_spelling_of_azures_expiry_is_known_and_told_apart() -> None:
     assert stray is not None
     assert known.ends == stray.ends
     assert (known.stray, stray.stray) == (False, True)
+
+
+@pytest.mark.parametrize("text", ["soon", "-5", "1e12", "9" * 30])
+def test_an_end_that_is_no_moment_is_not_known(text: str) -> None:
+    lent = vended({"s3.session-token": "t", "s3.session-token-expires-at-ms": text})
+    assert lent is not None
+    assert lent.ends is None
 
 
 def test_static_keys_are_not_lent() -> None:
