@@ -1,5 +1,7 @@
 """How a commit can end other than well. Each names the table and the remedy."""
 
+from collections.abc import Iterable
+
 from pyiceberg.exceptions import CommitStateUnknownException, ServerError, ServiceUnavailableError
 from requests.exceptions import RequestException
 
@@ -21,6 +23,10 @@ class MainMoved(CommitError):
     """`main` is no longer where this attempt began, in a way that needs a new plan."""
 
 
+class MainBusy(MainMoved):
+    """`main` moved again after each rebase; when it is quieter, the same work can be published."""
+
+
 class ForeignCommit(CommitError):
     """Somebody wrote to `main`, or to this attempt's branch, outside the protocol."""
 
@@ -39,6 +45,18 @@ class FilesTouched(CommitError):
 
 class ContentChanged(CommitError):
     """A rewrite would have changed what the table holds; it was not published."""
+
+
+class HalfPublished(CommitError):
+    """A publish stopped between two tables, of a catalog that changes one after another, and cannot be completed."""
+
+    def __init__(self, name: str, attempt: str, published: Iterable[str], reason: str) -> None:
+        others = ", ".join(sorted(published))
+        super().__init__(
+            f"{name}: attempt {attempt} published {others} and stopped before this table, and {reason}",
+            remedy=f"roll {others} back to the run before (`lakehouse tables` shows runs): the next run does the same "
+            "work again, for all tables",
+        )
 
 
 class TableReplaced(CommitError):

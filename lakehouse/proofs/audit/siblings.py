@@ -36,7 +36,7 @@ def judge_siblings(chains: Mapping[str, Sequence[Link]], group: Mapping[str, Pin
                     yield Finding(
                         "rolled_back",
                         f"{name} stands at run {link.sealed.seal.run_id}, its siblings at run "
-                        f"{latest.sealed.seal.run_id}: it was rolled back alone.",
+                        f"{latest.sealed.seal.run_id}: {group[name].why_behind}.",
                         name,
                         partition,
                         f"[{has}, {needs})",

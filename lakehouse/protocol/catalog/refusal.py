@@ -25,10 +25,12 @@ from pyiceberg.exceptions import (
     UnauthorizedError,
 )
 from requests import HTTPError, RequestException, Timeout
+from requests.exceptions import InvalidHeader
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from lakehouse.errors import LakehouseError, with_causes
+from lakehouse.protocol.catalog.rest_session import RedirectedElsewhere
 from lakehouse.settings import CatalogSettings
 
 _LONGEST = 300  # characters
@@ -141,6 +143,8 @@ def _silence(causes: Sequence[BaseException], silent: RequestException) -> str:
                 return "nobody knows its name"
             case ssl.SSLError():
                 return f"TLS: {(cause.reason or 'no connection').replace('_', ' ').lower()}"
+            case RedirectedElsewhere() | InvalidHeader():
+                return str(cause)
             case Timeout() | TimeoutError():
                 return "it was waited for too long"
             case OSError(errno=int(number)):

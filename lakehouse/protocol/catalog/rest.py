@@ -6,6 +6,7 @@ from functools import partial
 from http import HTTPStatus
 
 import msgspec
+from pydantic import ValidationError
 from pyiceberg.catalog.rest import Endpoints, RestCatalog, TableResponse
 from pyiceberg.exceptions import (
     AuthorizationExpiredError,
@@ -35,12 +36,13 @@ from lakehouse.protocol.catalog.rest_responses import (
     raise_for_response,
     short_reason,
 )
+from lakehouse.protocol.catalog.rest_session import guard, hide_lent_keys
 from lakehouse.protocol.catalog.safe_properties import code_free, names_code, without_code
 from lakehouse.protocol.catalog.settled_reads import settled
-from lakehouse.protocol.catalog.timeouts import patient
 
 # (connect, read), of a commit: a catalog that hangs is one whose answer is lost.
 _PATIENCE_SECONDS = (30, 180)
+hide_lent_keys()
 _CREDENTIALS_REFUSED = (UnauthorizedError, AuthorizationExpiredError, OAuthError)
 
 
@@ -60,7 +62,7 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
     @override
     def _config_headers(self, session: Session) -> None:
         # The first that is done with a new session: also what asks for a token is not waited for without end.
-        patient(session)
+        guard(session)
         super()._config_headers(session)
 
     @override
@@ -99,7 +101,11 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
     ) -> CommitTableResponse:
-        response = super().commit_table(table, requirements, updates)
+        try:
+            response = super().commit_table(table, requirements, updates)
+        except ValidationError as error:
+            name = name_of(table.name())
+            raise CommitStateUnknownException(f"{name}: what answered the commit is no catalog") from error
         return response.model_copy(update={"metadata": code_free(response.metadata)})
 
     @override

@@ -18,6 +18,13 @@ RENEW = (
     "nothing was published; renew the credentials of the catalog, whose file in conf/catalogs says where they come "
     "from, then run the step again"
 )
+_DONE = (200, 204)
+_OAUTH_ERRORS = frozenset(
+    {
+        *("invalid_request", "invalid_client", "invalid_grant", "unauthorized_client"),
+        *("unsupported_grant_type", "invalid_scope"),
+    }
+)
 _TRY_AGAIN = (409, 429)  # a requirement did not hold; too many requests
 # Another branch of the table was committed to while a snapshot was prepared. Iceberg's server code, and so Polaris,
 # answers 400 to that, though it only has to be prepared again. (The second: two attempts each prepared a table's very
@@ -41,7 +48,7 @@ class _Error(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    error: _Error
+    error: _Error | str
 
 
 def short_reason(error: Exception) -> str:
@@ -50,30 +57,46 @@ def short_reason(error: Exception) -> str:
     return f"the catalog answered {status}" if status else type(error).__name__
 
 
-def _error_type(response: Response) -> str:
-    """What kind of error the server says it is (Iceberg REST, `ErrorModel.type`); its message may repeat a secret."""
+def error_of(response: Response) -> tuple[str, bool]:
+    """What kind of error the server says it is; its message may repeat a secret.
+
+    Returns:
+        The kind, empty if it says none that could be one; and whether it says so as OAuth does (RFC 6749, 5.2), and not
+        as Iceberg's `ErrorModel.type`.
+    """
     try:
-        kind = msgspec.json.decode(response.content, type=_Answer).error.type
-    except msgspec.MsgspecError:
-        return ""
-    return f" ({kind})" if _ERROR_TYPE.fullmatch(kind) else ""
+        error = msgspec.json.decode(response.content, type=_Answer).error
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return "", False
+    if isinstance(error, str):
+        return (error, True) if error in _OAUTH_ERRORS else ("", False)
+    return (error.type, False) if _ERROR_TYPE.fullmatch(error.type) else ("", False)
+
+
+def stale_snapshot(response: Response) -> str:
+    """That another branch was committed to meanwhile, in the words of Iceberg's server code; empty if it was not."""
+    return next((stale for stale in _STALE_SNAPSHOT if stale in response.text), "")
 
 
 def raise_for_response(response: Response, changes: Sequence[TableChange]) -> None:
     """What an answer to a commit means.
+
+    Only an answer without content says that it was done, as the specification has it (204): a page with status 200 is
+    of somebody else.
 
     Raises:
         CommitFailedException: nothing was changed; it has to be prepared again.
         CommitStateUnknownException: perhaps it was done.
         CommitRefusedByCatalog: it never will be.
     """
-    if response.ok:
+    if response.status_code in _DONE and not response.content:
         return
     names = ", ".join(name_of(change.identifier) for change in changes)
-    message = f"{names}: the catalog answered {response.status_code}{_error_type(response)}"
-    if response.status_code in _TRY_AGAIN or any(stale in response.text for stale in _STALE_SNAPSHOT):
+    kind, _ = error_of(response)
+    message = f"{names}: the catalog answered {response.status_code}{f' ({kind})' if kind else ''}"
+    if response.status_code in _TRY_AGAIN or stale_snapshot(response):
         raise CommitFailedException(message)
-    if response.status_code >= 500:
+    if response.ok or response.status_code >= 500:
         raise CommitStateUnknownException(message)
     if response.status_code in TOKEN_ENDED:
         raise CommitRefusedByCatalog(message, remedy=RENEW)

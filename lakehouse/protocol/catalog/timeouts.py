@@ -1,9 +1,12 @@
 """How long a REST catalog is waited for, and how often it is asked again: both bounded, for every call."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from requests import Session
+from requests import RequestException, Response, Session
 from requests.adapters import HTTPAdapter
+from requests.exceptions import InvalidHeader
 from urllib3.util import Retry
 
 # (connect, read): whoever hangs longer is silent. A commit has its own patience: its answer is worth more.
@@ -30,4 +33,14 @@ def patient(session: Session) -> None:
     for scheme in ("https://", "http://"):
         session.mount(scheme, HTTPAdapter(max_retries=retry))
     # Not in the adapter: one that signs requests takes its place.
-    session.request = partial(session.request, timeout=TIMEOUT_SECONDS)  # pyright: ignore[reportAttributeAccessIssue]
+    session.request = partial(_request, session.request)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _request(send: Callable[..., Response], *args: Any, **options: Any) -> Response:
+    try:
+        return send(*args, **{"timeout": TIMEOUT_SECONDS, **options})
+    except ValueError as error:
+        if isinstance(error, RequestException) and not isinstance(error, InvalidHeader):
+            raise
+    # Raised outside the handler: the error shows the header, which may be the token.
+    raise InvalidHeader("a header, which may be the token, has a line break or a letter that no header takes")

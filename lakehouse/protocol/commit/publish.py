@@ -23,7 +23,7 @@ from lakehouse.protocol.commit.durability import secure_staged_files
 from lakehouse.protocol.commit.rebase import rebase
 from lakehouse.protocol.commit.staged import Staged
 from lakehouse.protocol.commit.trim import outdated_snapshots
-from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainMoved, PublishUnresolved, TableGone
+from lakehouse.protocol.errors import UNKNOWN_OUTCOME, MainBusy, PublishUnresolved, TableGone
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.leases.lease import Lease, lease_change
 from lakehouse.protocol.seals.history import MAIN, head_of
@@ -165,7 +165,7 @@ def _bound_rebases(rebases: int, stale: list[Staged]) -> None:
     bound = _REBASES_OF_REPLACEMENTS if all(item.replacement is not None for item in stale) else _REBASES
     if rebases > bound:
         names = ", ".join(item.base.name for item in stale)
-        raise MainMoved(
+        raise MainBusy(
             f"{names}: main moved again after each of {bound} rebases.",
             remedy="run the step again when it is quieter",
         )

@@ -3,10 +3,11 @@
 Such a catalog (`LakeCatalog.commits_together`) can be left half-way by a kill. Tables that the attempt had reached say
 so in their newest seals; the others still have its sealed branch, and where `main` has to be for it. So what is missing
 is published from there: by the attempt's own seal, with everything that `publish` asks of any attempt. A table whose
-branch is gone is left as it is, and the step that plans on it says so.
+branch is gone is left as it is, and the step that plans on it says so. What cannot be completed is an error, and never
+the good end of somebody who came second: half of the step is missing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -14,11 +15,11 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 
-from lakehouse.iceberg.names import identifier_of
+from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit.publish import publish
 from lakehouse.protocol.commit.staged import Staged
-from lakehouse.protocol.errors import MetadataFileDamaged, SealBroken
+from lakehouse.protocol.errors import HalfPublished, MainBusy, MainMoved, MetadataFileDamaged, SealBroken, Superseded
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX, Attempt, attempt_in
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import MAIN, ancestry, attempt_of, head_of, last_seal, seals
@@ -36,15 +37,25 @@ def complete_publish(catalog: LakeCatalog, names: Sequence[str]) -> list[str]:
         Names of the tables that were behind, and are not any more.
 
     Raises:
-        CommitError: what is staged cannot be published any more; see `publish`.
+        HalfPublished: what is staged cannot be published any more.
+        CommitError: the publish did not go through; see `publish`.
     """
     if catalog.commits_together or len(names) < 2:
         return []
     tables = list(_readable(catalog, names))
-    published = {seal.attempt for table in tables if (seal := _newest_step(table)) is not None}
+    published: dict[str, list[str]] = {}
+    for table in tables:
+        if (seal := _newest_step(table)) is not None:
+            published.setdefault(seal.attempt, []).append(table_name(table))
     staged = [item for table in tables for item in _left_behind(table, published)]
     for item in staged:
-        publish(catalog, [item])
+        try:
+            publish(catalog, [item])
+        except MainBusy:
+            raise
+        except (Superseded, MainMoved) as moved:
+            attempt = item.attempt.id
+            raise HalfPublished(item.base.name, attempt, published[attempt], moved.message) from moved
     return [item.base.name for item in staged]
 
 
@@ -63,26 +74,38 @@ def _newest_step(table: Table) -> Seal | None:
     return next((s.seal for s in seals(table, head_of(table)) if s.seal.kind != MAINTENANCE), None)
 
 
-def _left_behind(table: Table, published: set[str]) -> Iterator[Staged]:
+def _left_behind(table: Table, published: Mapping[str, Collection[str]]) -> Iterator[Staged]:
     own = {attempt_of(snapshot) for snapshot in ancestry(table, head_of(table))}
     newest: dict[str, Staged] = {}
     for branch, ref in table.metadata.refs.items():
         attempt = attempt_in(branch) if branch.startswith(BRANCH_PREFIX) else ""
-        if ref.snapshot_ref_type != SnapshotRefType.BRANCH or attempt not in published - own:
+        if ref.snapshot_ref_type != SnapshotRefType.BRANCH or attempt not in published or attempt in own:
             continue
         sealed = last_seal(table, branch)
         if sealed is None or sealed.snapshot_id != ref.snapshot_id or sealed.seal.attempt != attempt:
             continue  # staged, and not sealed: the attempt itself would not have published it
-        item = Staged(_base(table, branch, attempt), _attempt(sealed.seal), branch, ref.snapshot_id, sealed.seal)
+        if (base := _base(table, branch, attempt)) is None:
+            cut = f"its branch {branch} was cut by an expiry: where it began is not known any more."
+            raise HalfPublished(table_name(table), attempt, published[attempt], cut)
+        item = Staged(base, _attempt(sealed.seal), branch, ref.snapshot_id, sealed.seal)
         if attempt not in newest or sealed.timestamp_ms >= _sealed_ms(table, newest[attempt]):
             newest[attempt] = item  # a rebase leaves the branch of its first base behind
     yield from newest.values()
 
 
-def _base(table: Table, branch: str, attempt: str) -> Base:
-    """Where the attempt began: `main` may have been rewritten since, which is no reason not to go on."""
-    begun = (s.snapshot_id for s in ancestry(table, head_of(table, branch)) if attempt_of(s) != attempt)
-    return replace(Base.of(table), snapshot_id=next(begun, None))
+def _base(table: Table, branch: str, attempt: str) -> Base | None:
+    """Where the attempt began; None if that has expired.
+
+    `main` may have been rewritten since, which is no reason not to go on.
+    """
+    began = None
+    for snapshot in ancestry(table, head_of(table, branch)):
+        began = snapshot.snapshot_id if attempt_of(snapshot) != attempt else snapshot.parent_snapshot_id
+        if attempt_of(snapshot) != attempt:
+            break
+    if began is not None and table.metadata.snapshot_by_id(began) is None:
+        return None
+    return replace(Base.of(table), snapshot_id=began)
 
 
 def _sealed_ms(table: Table, staged: Staged) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from pyiceberg.table import DataScan, Table
 
@@ -25,6 +26,17 @@ class Pinned:
             SealBroken: it was changed after it was written.
         """
         return next(seals(self.table, self.snapshot_id), None)
+
+    @property
+    def why_behind(self) -> str:
+        """What can have set this table alone behind those that it is written with, as its catalog commits."""
+        catalog = cast("LakeCatalog", self.table.catalog)
+        alone = "it was rolled back alone"
+        return (
+            alone
+            if catalog.commits_together
+            else f"{alone}, or a publish stopped before it, which the next run completes"
+        )
 
     def scan(self, *columns: str) -> DataScan:
         """A PyIceberg scan of the pinned snapshot."""

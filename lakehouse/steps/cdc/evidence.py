@@ -158,6 +158,6 @@ def _judge_sibling(name: str, pinned: Pinned, link: MirrorLink | None, latest: M
     yield Finding(
         "rolled_back",
         f"{name} stands at run {link.run_id} (changelog snapshot {link.statement.end}), its siblings at run "
-        f"{latest.run_id} (changelog snapshot {latest.statement.end}): it was rolled back alone.",
+        f"{latest.run_id} (changelog snapshot {latest.statement.end}): {pinned.why_behind}.",
         name,
     )

@@ -51,5 +51,6 @@ def test_the_words_of_a_server_are_not_repeated(body: str) -> None:
     assert short_reason(ValueError(body)) == "ValueError"
 
 
-def test_a_commit_that_was_done_raises_nothing() -> None:
-    raise_for_response(answered(204, b""), CHANGES)
+@pytest.mark.parametrize("status", [200, 204])
+def test_a_commit_that_was_done_raises_nothing(status: int) -> None:
+    raise_for_response(answered(status, b""), CHANGES)

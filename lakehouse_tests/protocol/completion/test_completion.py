@@ -5,11 +5,14 @@ import subprocess
 import sys
 
 import pytest
+from pyiceberg.table.update import AssertTableUUID
 
-from lakehouse.protocol.catalog import open_catalog
+from lakehouse.protocol.catalog import TableChange, open_catalog, remove_snapshots
 from lakehouse.protocol.commit import publish
 from lakehouse.protocol.completion.completion import complete_publish
+from lakehouse.protocol.errors import HalfPublished
 from lakehouse.protocol.seals.attempt import Attempt
+from lakehouse.protocol.seals.history import ancestry
 from lakehouse_tests.fixtures.glue_catalog import GlueServer
 from lakehouse_tests.fixtures.lakes import Lake
 
@@ -17,7 +20,9 @@ pytestmark = pytest.mark.slow
 
 _CHILD = """
 import sys
-from lakehouse.protocol.catalog import open_catalog
+from pyiceberg.table.update import AssertTableUUID
+
+from lakehouse.protocol.catalog import TableChange, open_catalog, remove_snapshots
 from lakehouse.settings import CatalogSettings
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse_tests.fixtures.lakes import Lake
@@ -74,13 +79,27 @@ def test_what_an_operator_took_back_stays_so(glue_lake: Lake, monkeypatch: pytes
 def test_a_table_that_was_written_meanwhile_is_refused_and_not_guessed(
     glue_lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lakehouse.protocol.errors import CommitError
-
     a, b = _stopped_half_way(glue_lake, monkeypatch)
     glue_lake.write("another", b=[3])
-    with pytest.raises(CommitError):
+    with pytest.raises(HalfPublished, match=rf"{b}: attempt .* published {a} and stopped .* Remedy: roll {a} back"):
         complete_publish(glue_lake.catalog, [a, b])
     assert glue_lake.rows(b) == [1, 3]
+
+
+def test_a_branch_that_an_expiry_has_cut_is_refused_and_not_guessed(
+    glue_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = _stopped_half_way(glue_lake, monkeypatch)
+    table = glue_lake.load(b)
+    head = next(ref.snapshot_id for name, ref in table.metadata.refs.items() if name != "main")
+    rows = next(ancestry(table, parent.parent_snapshot_id)) if (parent := table.snapshot_by_id(head)) else None
+    assert rows is not None
+    uuid = AssertTableUUID(uuid=table.metadata.table_uuid)
+    cut = TableChange(tuple(b.split(".")), (uuid,), (remove_snapshots([rows.snapshot_id]),))
+    glue_lake.catalog.commit_tables([cut])
+    with pytest.raises(HalfPublished, match="was cut by an expiry"):
+        complete_publish(glue_lake.catalog, [a, b])
+    assert [glue_lake.rows(name) for name in (a, b)] == [[1, 2], [1]]
 
 
 def test_nothing_is_looked_at_where_tables_change_together(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,60 @@
+"""A session with a REST catalog: no answer is taken for another's, and none brings the server's own words along.
+
+A server's words may repeat a secret that it was sent, and errors travel: to logs, to Dagster's events, to a screen. So
+they are cut where they arrive, before PyIceberg makes an exception of them.
+"""
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+from pyiceberg.catalog.rest import TableResponse
+from pyiceberg.catalog.rest.response import TokenResponse
+from requests import RequestException, Response, Session
+
+from lakehouse.protocol.catalog.rest_responses import error_of, stale_snapshot
+from lakehouse.protocol.catalog.timeouts import patient
+
+_ASKED_ANEW = (HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.FOUND, HTTPStatus.SEE_OTHER)
+
+
+class RedirectedElsewhere(RequestException):
+    """What would change something is answered by an address where only its result could be read."""
+
+
+def guard(session: Session) -> None:
+    """Make a session patient, and look at each answer before anybody reads it."""
+    patient(session)
+    session.hooks["response"] += [_refuse_lost_body, _without_words]
+
+
+def hide_lent_keys() -> None:
+    """Let errors about an answer that is none show nothing of it: it holds keys of the store, or a token."""
+    for kind in (TableResponse, TokenResponse):
+        if not kind.model_config.get("hide_input_in_errors"):
+            kind.model_config["hide_input_in_errors"] = True
+            kind.model_rebuild(force=True)
+
+
+def _refuse_lost_body(response: Response, **_: Any) -> None:
+    """A client follows such an answer by GET (RFC 9110, 15.4): what that finds would be taken for what was done.
+
+    Raises:
+        RedirectedElsewhere: it is such an answer.
+    """
+    if response.status_code in _ASKED_ANEW and response.request.method not in ("GET", "HEAD"):
+        response.close()
+        raise RedirectedElsewhere(f"it answered {response.status_code}, and names another address")
+
+
+def _without_words(response: Response, **_: Any) -> None:
+    """Leave of a refusal its status and the kind of error, in the form that it was in."""
+    status = response.status_code
+    if status < HTTPStatus.BAD_REQUEST:
+        return
+    kind, of_oauth = error_of(response)
+    words = stale_snapshot(response) or f"the catalog answered {status}"
+    error = kind if of_oauth else {"message": words, "type": kind or "RESTException", "code": status}
+    response._content = json.dumps({"error": error}).encode()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    response.encoding = "utf-8"
+    response.reason = next((known.phrase for known in HTTPStatus if known == status), "")
