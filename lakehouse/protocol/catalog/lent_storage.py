@@ -2,24 +2,36 @@
 
 Iceberg's clients in Java do so by `client.refresh-credentials-endpoint`, five minutes before the end; PyIceberg 0.12
 keeps what it was given when the table was loaded. Here the table is loaded again, which every REST catalog knows.
+
+A renewal that fails, or lends less than before, is tried again while the credentials that are there still hold.
 """
 
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from threading import RLock, local
 from typing import Any
 
+from pydantic import ValidationError
+from pyiceberg.exceptions import NoSuchTableError, RESTError
 from pyiceberg.io import FileIO
 from pyiceberg.io.fsspec import FsspecFileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.typedef import Properties
+from requests import RequestException
 from typing_extensions import override
 
-from lakehouse.settings.catalogs.vended import vended
+from lakehouse.errors import LakehouseError
+from lakehouse.protocol.catalog.rest_responses import short_reason
+from lakehouse.settings.catalogs.vended import Vended, vended
 
 Renew = Callable[[], Properties]
 _EARLY = timedelta(minutes=5)
+_PAUSE = timedelta(seconds=5)
+"""Between two renewals, also where what is lent has ended on its arrival: files are many, and the catalog is one."""
+_FAILURES = (RequestException, RESTError, NoSuchTableError, ValidationError, LakehouseError)
+_log = logging.getLogger(__name__)
 
 
 class LentFileIO(FileIO):
@@ -32,16 +44,34 @@ class LentFileIO(FileIO):
             properties: how its storage is reached, with credentials that say when they end.
             renew: loads the table again, and says how its storage is reached then.
         """
-        self._renew, self._lock, self._due = renew, RLock(), _due(properties)
+        self._renew, self._lock, self._due = renew, RLock(), _due(vended(properties))
         super().__init__(properties)
 
     def renew(self) -> None:
-        """Ask for other credentials if it is time."""
+        """Ask for other credentials if it is time.
+
+        Raises:
+            Exception: what the catalog said to that, where those that are there have ended.
+        """
         with self._lock:
-            if datetime.now(UTC) >= self._due:
-                self.properties = self._renew()
-                self._due = _due(self.properties)
-                self._forget()
+            if (now := datetime.now(UTC)) < self._due:
+                return
+            self._due = now + _PAUSE
+            lent = vended(self.properties)
+            holds = lent is not None and lent.ends is not None and now < lent.ends
+            try:
+                properties = self._renew()
+            except _FAILURES as error:
+                if not holds:
+                    raise
+                _log.warning("Credentials for files are not renewed (%s); those of before still hold.", _reason(error))
+                return
+            fresh = vended(properties)
+            if holds and _lacks(fresh, lent):
+                _log.warning("The catalog lends less than before; the credentials of before still hold.")
+                return
+            self.properties, self._due = properties, max(_due(fresh), now + _PAUSE)
+            self._forget()
 
     def _forget(self) -> None:
         """Leave the clients that have the credentials of before."""
@@ -65,8 +95,9 @@ class _ByArrow(LentFileIO, PyArrowFileIO):
 class _ByFsspec(LentFileIO, FsspecFileIO):
     @override
     def get_fs(self, scheme: str, hostname: str | None = None) -> Any:
-        self.renew()
-        return super().get_fs(scheme, hostname)
+        with self._lock:  # or a renewal in another thread takes away the client that is looked up
+            self.renew()
+            return super().get_fs(scheme, hostname)
 
     @override
     def _forget(self) -> None:
@@ -95,9 +126,21 @@ def current_properties(io: FileIO) -> Properties:
     return io.properties
 
 
-def _due(properties: Properties) -> datetime:
-    """When others are to be asked for; of credentials that live for less than ten minutes, after half of that."""
-    lent, now = vended(properties), datetime.now(UTC)
-    if lent is None or lent.ends is None:
-        return datetime.max.replace(tzinfo=UTC)
-    return lent.ends - min(_EARLY, max(lent.ends - now, timedelta()) / 2)
+def _lacks(fresh: Vended | None, before: Vended | None) -> bool:
+    """Whether what is lent now does not say when it ends, or opens less."""
+    names = set(before.names if before else ())
+    return fresh is None or fresh.ends is None or not names <= set(fresh.names)
+
+
+def _reason(error: Exception) -> str:
+    return error.message if isinstance(error, LakehouseError) else short_reason(error)
+
+
+def _due(lent: Vended | None) -> datetime:
+    """When others are to be asked for; of credentials that live for less than ten minutes, after half of that.
+
+    Where nothing says when they end, at once: only a renewal can have come to that, and the next may say more.
+    """
+    now = datetime.now(UTC)
+    ends = lent.ends if lent is not None and lent.ends is not None else now
+    return ends - min(_EARLY, max(ends - now, timedelta()) / 2)

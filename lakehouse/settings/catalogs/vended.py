@@ -85,6 +85,8 @@ def sas_facts(token: str) -> SasFacts:
     return SasFacts(resource, kind == "d", fields.get("sp", ""), fields.get("skoid", ""), fields.get("sktid", ""))
 
 
-def _moment(text: str) -> datetime | None:
-    known = text.isdecimal() and len(text) <= _MOST_DIGITS
+def _moment(value: object) -> datetime | None:
+    """A moment in milliseconds since 1970, which a catalog may also write as a number; None if it is none."""
+    text = str(value)
+    known = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
     return datetime.fromtimestamp(int(text) / 1000, UTC) if known else None
