@@ -1,13 +1,13 @@
 """Makes a server as it is declared: each change in its order, each secret kept before the next request is sent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 
 from lakehouse.errors import LakehouseError
 from lakehouse.polaris.credentials_file import CredentialsFile
-from lakehouse.polaris.management import PolarisApi
+from lakehouse.polaris.management import PolarisApi, PolarisUnclear
 from lakehouse.polaris.plan import PolarisChange, PolarisPlan
 
 
@@ -31,12 +31,17 @@ class LoginAnswer(msgspec.Struct):
         return f"{self.credentials.client_id}:{self.credentials.client_secret}"
 
 
-def file_for(plan: PolarisPlan, secrets: Path | None) -> CredentialsFile | None:
+def file_for(plan: PolarisPlan, secrets: Path | None, principals: Iterable[str] = ()) -> CredentialsFile | None:
     """The file that the credentials of new principals go to; None if there are none.
 
+    Args:
+        plan: with or without new principals.
+        secrets: the file that is named.
+        principals: all that are declared.
+
     Raises:
-        PolarisNotApplied: there are some, and no file is named.
-        CredentialsNotKept: it cannot be used.
+        PolarisNotApplied: there are new ones, and no file is named; or one of a run before has no credential.
+        CredentialsNotKept: it cannot be used, or has a credential of that name.
     """
     new = [change.principal for change in plan.changes if change.principal]
     if new and secrets is None:
@@ -44,7 +49,16 @@ def file_for(plan: PolarisPlan, secrets: Path | None) -> CredentialsFile | None:
             f"{', '.join(new)}: Polaris tells the credentials of a new principal once, and no file is named.",
             remedy="name one with --secrets FILE: it is made with mode 600",
         )
-    return CredentialsFile(secrets, new) if new and secrets is not None else None
+    if secrets is None or not (new or secrets.exists()):
+        return None
+    file = CredentialsFile(secrets, new)
+    file.require_room(new)
+    if lost := [principal for principal in principals if principal not in new and file.expects(principal)]:
+        raise PolarisNotApplied(
+            f"{', '.join(lost)}: made by a run whose answer was lost, so nobody has its credential.",
+            remedy=f"lakehouse polaris rotate {' '.join(lost)} --reset --secrets {secrets} --yes",
+        )
+    return file if new else None
 
 
 def apply_polaris(
@@ -62,7 +76,8 @@ def apply_polaris(
         done: told of each change that was made.
 
     Raises:
-        PolarisNotApplied: the plan has what Polaris lets nobody change; nothing was done.
+        PolarisNotApplied: the plan has what Polaris lets nobody change, and nothing was done; or the answer to a new
+            principal was lost.
         PolarisRefused: a change was refused; those before it are made, and a new plan has the rest.
     """
     if plan.refused:
@@ -70,7 +85,19 @@ def apply_polaris(
     for change in plan.changes:
         if change.principal:
             assert secrets is not None
-            secrets.keep(change.principal, api.ask(change.request, LoginAnswer).credential)
+            secrets.keep(change.principal, _created(api, change, secrets))
         else:
             api.tell(change.request)
         done(change)
+
+
+def _created(api: PolarisApi, change: PolarisChange, secrets: CredentialsFile) -> str:
+    secrets.expect(change.principal)
+    try:
+        return api.ask(change.request, LoginAnswer).credential
+    except PolarisUnclear as unclear:
+        raise PolarisNotApplied(
+            f"principal {change.principal}: {unclear.message} If it was made, nobody has its credential.",
+            remedy=f"apply again; if that finds it there: lakehouse polaris rotate {change.principal} --reset "
+            f"--secrets {secrets.path} --yes",
+        ) from None

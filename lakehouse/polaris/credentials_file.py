@@ -3,18 +3,20 @@
 It is a file of variables, as a shell or a service reads them: `LAKE_INGEST_CREDENTIAL='id:secret'`.
 """
 
+import fcntl
 import os
 import re
 import shlex
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 
 from lakehouse.errors import LakehouseError
 
 _PRIVATE = 0o600
-_LINE = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
+_VARIABLE = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)", re.DOTALL)
 
 
 class CredentialsNotKept(LakehouseError):
@@ -42,14 +44,32 @@ class CredentialsFile:
         self.path = path
         self._refuse_shared(principals)
         self._values: dict[str, str] = {}
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise CredentialsNotKept(f"{path} is no file of its own.", remedy="name a new file")
-        if path.exists():
-            self._read()
-        self._write()  # that it can be written is seen before a secret depends on it
+        with self._locked():
+            self._write()  # that it can be written is seen before a secret depends on it
 
     def __contains__(self, principal: str) -> bool:
-        return variable_of(principal) in self._values
+        return bool(self._values.get(variable_of(principal)))
+
+    def expects(self, principal: str) -> bool:
+        """Whether a credential was asked for, and never came."""
+        return self._values.get(variable_of(principal)) == ""
+
+    def require_room(self, principals: Iterable[str]) -> None:
+        """Refuse to write over a credential of somebody else.
+
+        Args:
+            principals: new ones.
+
+        Raises:
+            CredentialsNotKept: the file has a variable of theirs.
+        """
+        for principal in principals:
+            if principal in self:
+                raise CredentialsNotKept(
+                    f"{self.path} has a {variable_of(principal)}, and the principal {principal} is new: it is of "
+                    "another server, or of another principal.",
+                    remedy="name another file, or take that variable out of this one if nobody needs it",
+                )
 
     def credential(self, principal: str) -> str:
         """What the file has of a principal.
@@ -71,8 +91,13 @@ class CredentialsFile:
             principal: whose it is.
             credential: `id:secret`.
         """
-        self._values[variable_of(principal)] = credential
-        self._write()
+        with self._locked():
+            self._values[variable_of(principal)] = credential
+            self._write()
+
+    def expect(self, principal: str) -> None:
+        """Note that a credential is asked for: an empty one tells a later run that the answer was lost."""
+        self.keep(principal, "")
 
     def _refuse_shared(self, principals: Iterable[str]) -> None:
         by_variable: dict[str, str] = {}
@@ -84,18 +109,40 @@ class CredentialsFile:
                     remedy="give one of them another name",
                 )
 
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        """What is there by now, and nobody else's to write meanwhile."""
+        try:
+            folder = os.open(self.path.parent, os.O_RDONLY)
+        except OSError as error:
+            raise self._unwritable(error) from None
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
+                raise CredentialsNotKept(f"{self.path} is no file of its own.", remedy="name a new file")
+            if self.path.exists():
+                self._read()
+            yield
+        finally:
+            os.close(folder)
+
     def _read(self) -> None:
         mode = stat.S_IMODE(self.path.stat().st_mode)
         if mode & ~_PRIVATE:
             raise CredentialsNotKept(f"Others may read {self.path} (mode {mode:o}).", remedy=f"chmod 600 {self.path}")
-        for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), start=1):
-            match = _LINE.fullmatch(line)
-            words = shlex.split(match[2]) if match else []
-            if match is None or len(words) != 1:
-                raise CredentialsNotKept(
-                    f"{self.path}, line {number}: no credential that we have written.", remedy="name a new file"
-                )
-            self._values[match[1]] = words[0]
+        try:
+            matches = [_VARIABLE.fullmatch(word) for word in shlex.split(self.path.read_text(encoding="utf-8"))]
+        except OSError as error:
+            raise self._unwritable(error) from None
+        except ValueError:  # no text, or a quote that nothing closes
+            matches = [None]
+        values = {match[1]: match[2] for match in matches if match is not None}
+        if None in matches:
+            raise CredentialsNotKept(
+                f"{self.path} holds something else than the credentials that we have written.",
+                remedy="name a new file",
+            )
+        self._values = values
 
     def _write(self) -> None:
         """Beside it, then in its place: a crash leaves the old one or the new one."""
@@ -111,8 +158,11 @@ class CredentialsFile:
         except OSError as error:
             if temporary is not None:
                 temporary.unlink(missing_ok=True)
-            raise CredentialsNotKept(
-                f"{self.path} cannot be written ({error.strerror}).",
-                remedy="name a file in a folder that you may write to; `lakehouse polaris rotate --reset` replaces "
-                "a credential that was lost",
-            ) from None
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> CredentialsNotKept:
+        return CredentialsNotKept(
+            f"{self.path} cannot be written ({error.strerror}).",
+            remedy="name a file in a folder that you may write to; `lakehouse polaris rotate --reset` replaces "
+            "a credential that was lost",
+        )

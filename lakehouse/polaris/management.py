@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from html import unescape
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote, unquote_plus
 
 import msgspec
 from requests import RequestException, Response, Session
@@ -22,6 +23,10 @@ _Answer = TypeVar("_Answer")
 
 class PolarisRefused(LakehouseError):
     """Polaris does not answer, or answers with a no."""
+
+
+class PolarisUnclear(PolarisRefused):
+    """Whether Polaris has done what was asked, nobody knows: there is no answer, or none that says so."""
 
 
 class _Error(msgspec.Struct):
@@ -47,12 +52,14 @@ class PolarisRequest:
         path: its segments, as they are; what is not allowed in an address is quoted.
         body: JSON.
         query: parameters.
+        confidential: whether a secret is made; then no word of an answer that may know it is repeated.
     """
 
     method: Method
     path: tuple[str, ...]
     body: Mapping[str, Any] | None = None
     query: Mapping[str, str] = field(default_factory=dict[str, str])
+    confidential: bool = False
 
     @property
     def address(self) -> str:
@@ -60,9 +67,11 @@ class PolarisRequest:
         return "/".join(quote(segment, safe="") for segment in self.path)
 
 
-def management(method: Method, *path: str, body: Mapping[str, Any] | None = None) -> PolarisRequest:
+def management(
+    method: Method, *path: str, body: Mapping[str, Any] | None = None, confidential: bool = False
+) -> PolarisRequest:
     """A request to the management API."""
-    return PolarisRequest(method, (*MANAGEMENT, *path), body)
+    return PolarisRequest(method, (*MANAGEMENT, *path), body, confidential=confidential)
 
 
 class PolarisApi:
@@ -81,6 +90,11 @@ class PolarisApi:
         self._session.headers["Polaris-Realm"] = server.realm
         patient(self._session)
 
+    @property
+    def client_id(self) -> str:
+        """Who logs in, by what is no secret of it."""
+        return (self._credential or revealed(self._server.credential)).partition(":")[0]
+
     def ask(self, request: PolarisRequest, answer: type[_Answer]) -> _Answer:
         """Send a request, and read what comes back.
 
@@ -94,7 +108,7 @@ class PolarisApi:
         except msgspec.MsgspecError:
             what = f"{request.method} /{request.address}"
         # Raised outside the handler: the error would quote the answer, in which a secret may be.
-        raise PolarisRefused(
+        raise PolarisUnclear(
             f"{self._server.uri}: the answer to {what} is none of Polaris.",
             remedy="correct `uri`: the server alone, without /api/catalog",
         )
@@ -135,7 +149,7 @@ class PolarisApi:
         except RequestException as error:
             kind = type(error).__name__
         # Raised outside the handler: the error may hold the request, and so the secret.
-        raise PolarisRefused(
+        raise PolarisUnclear(
             f"{self._server.uri} does not answer ({kind}).", remedy="correct `uri`, or look whether Polaris runs"
         )
 
@@ -178,9 +192,13 @@ class PolarisApi:
             HTTPStatus.NOT_FOUND: "look at `realm` and `uri`, and whether somebody removes at this moment",
             HTTPStatus.CONFLICT: "somebody else changes it at this moment: plan again",
         }
-        raise PolarisRefused(
-            f"{self._server.uri} refuses {request.method} /{request.address} ({self._words(response)}).",
-            remedy=remedies.get(response.status_code, "see the log of Polaris"),
+        status = response.status_code
+        unclear = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        words = str(status) if unclear and request.confidential else self._words(response)
+        refused = PolarisUnclear if unclear else PolarisRefused
+        raise refused(
+            f"{self._server.uri} refuses {request.method} /{request.address} ({words}).",
+            remedy=remedies.get(status, "see the log of Polaris"),
         )
 
     def _words(self, response: Response) -> str:
@@ -193,4 +211,7 @@ class PolarisApi:
         words = " ".join(word for word in (str(response.status_code), f"{error.type}:", error.message) if word != ":")
         for secret in self._secrets:
             words = words.replace(secret, "…")
-        return words[:_LONGEST]
+        plain = unquote_plus(unescape(f"{words} {unquote(words)}"))
+        if any(secret in plain for secret in self._secrets):
+            return str(response.status_code)
+        return " ".join(words.split())[:_LONGEST]

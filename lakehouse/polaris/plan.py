@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lakehouse.polaris.declared.names import SERVICE_ADMIN
 from lakehouse.polaris.management import CATALOG, PolarisRequest, management
-from lakehouse.polaris.state import CatalogState, PolarisState, PrincipalState, RoleState
+from lakehouse.polaris.state import INTERNAL, CatalogState, PolarisState, PrincipalState, RoleState
 
 Action = Literal["create", "update", "grant", "assign", "revoke"]
 
@@ -106,6 +107,22 @@ def plan_polaris(should: PolarisState, actual: PolarisState) -> PolarisPlan:
         if name in actual.catalogs
         for refusal in _fixed(name, catalog.storage, actual.catalogs[name].storage)
     ]
+    refused += [
+        PolarisRefusal(
+            f"catalog {name}: it is {actual.catalogs[name].type}, and what is declared is a catalog that Polaris keeps",
+            "declare it by another name, or take it out of the file",
+        )
+        for name in should.catalogs
+        if name in actual.catalogs and actual.catalogs[name].type != INTERNAL
+    ]
+    refused += [
+        PolarisRefusal(
+            f"principal {name}: without {SERVICE_ADMIN} nobody could log in by this file's credential to manage",
+            f"add {SERVICE_ADMIN} to its roles, or let the file log in as another principal",
+        )
+        for name, principal in should.principals.items()
+        if name == actual.own and SERVICE_ADMIN in actual.principals[name].roles - principal.roles
+    ]
     last = sorted(changes, key=lambda change: change.action == "revoke")
     return PolarisPlan(tuple(last), tuple(refused), actual.others)
 
@@ -115,7 +132,7 @@ def _catalog(name: str, should: CatalogState, actual: PolarisState) -> Iterator[
     properties = {**should.properties, "default-base-location": should.location}
     if there is None:
         catalog = {
-            "type": "INTERNAL",
+            "type": INTERNAL,
             "name": name,
             "properties": properties,
             "storageConfigInfo": dict(should.storage),
@@ -171,8 +188,8 @@ def _fixed(name: str, should: Mapping[str, Any], there: Mapping[str, Any]) -> It
     compared = {
         "storageType": (should.get("storageType"), there.get("storageType")),
         "the AWS account of roleArn": (_account(should), _account(there)),
-        "externalId": (should.get("externalId"), there.get("externalId")),
-        "tenantId": (should.get("tenantId"), there.get("tenantId")),
+        "externalId": (_normal(should.get("externalId")), _normal(there.get("externalId"))),
+        "tenantId": (_normal(should.get("tenantId")), _normal(there.get("tenantId"))),
     }
     for key, (wanted, actual) in compared.items():
         if wanted != actual:
@@ -192,7 +209,8 @@ def _principal(name: str, should: PrincipalState, actual: PolarisState) -> Itera
     there = actual.principals.get(name)
     if there is None:
         body = {"principal": {"name": name, "properties": dict(should.properties)}}
-        yield PolarisChange("create", f"principal {name}", management("POST", "principals", body=body), principal=name)
+        request = management("POST", "principals", body=body, confidential=True)
+        yield PolarisChange("create", f"principal {name}", request, principal=name)
     elif details := tuple(
         f"{key}: {there.properties.get(key, '(none)')} → {value}"
         for key, value in should.properties.items()

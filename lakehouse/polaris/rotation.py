@@ -24,7 +24,7 @@ def rotate_credentials(server: PolarisServer, principal: str, secrets: Credentia
     """
     require_declared(server, principal)
     api = PolarisApi(server, secrets.credential(principal))
-    answer = api.ask(management("POST", "principals", principal, "rotate"), LoginAnswer)
+    answer = api.ask(management("POST", "principals", principal, "rotate", confidential=True), LoginAnswer)
     secrets.keep(principal, answer.credential)
 
 
@@ -42,7 +42,7 @@ def reset_credentials(api: PolarisApi, server: PolarisServer, principal: str, se
         PolarisRefused: Polaris refuses it.
     """
     require_declared(server, principal)
-    answer = api.ask(management("POST", "principals", principal, "reset", body={}), LoginAnswer)
+    answer = api.ask(management("POST", "principals", principal, "reset", body={}, confidential=True), LoginAnswer)
     secrets.keep(principal, answer.credential)
 
 

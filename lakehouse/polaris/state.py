@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+INTERNAL = "INTERNAL"
 GrantType = Literal["catalog", "namespace", "table", "view", "policy"]
 
 
@@ -62,6 +63,7 @@ class CatalogState:
         namespaces: by their names joined with dots.
         roles: name → role.
         version: of the catalog as it was read, which an update names; 0 of what is only declared.
+        type: `INTERNAL`, whose tables Polaris itself keeps, or another.
     """
 
     location: str
@@ -70,6 +72,7 @@ class CatalogState:
     namespaces: frozenset[str] = frozenset()
     roles: Mapping[str, RoleState] = field(default_factory=dict[str, RoleState])
     version: int = 0
+    type: str = INTERNAL
 
 
 @dataclass(frozen=True)
@@ -96,9 +99,11 @@ class PolarisState:
         principals: name → principal.
         principal_roles: names.
         others: what is there, and neither declared nor Polaris' own, as a person reads it; nobody touches it.
+        own: the principal that has looked; empty if Polaris does not name it.
     """
 
     catalogs: Mapping[str, CatalogState] = field(default_factory=dict[str, CatalogState])
     principals: Mapping[str, PrincipalState] = field(default_factory=dict[str, PrincipalState])
     principal_roles: frozenset[str] = frozenset()
     others: tuple[str, ...] = ()
+    own: str = ""

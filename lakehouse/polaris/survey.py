@@ -8,7 +8,7 @@ import msgspec
 from lakehouse.polaris.declared.names import CATALOG_ADMIN, SERVICE_ADMIN
 from lakehouse.polaris.declared.server import PolarisServer
 from lakehouse.polaris.management import CATALOG, PolarisApi, PolarisRequest, management
-from lakehouse.polaris.state import CatalogState, Grant, PolarisState, PrincipalState, RoleState
+from lakehouse.polaris.state import INTERNAL, CatalogState, Grant, PolarisState, PrincipalState, RoleState
 from lakehouse.polaris.wanted import wanted
 
 ROOT = "root"
@@ -19,7 +19,7 @@ _SEPARATOR = "\x1f"  # between the levels of a namespace in an address, as Icebe
 
 class _Catalog(msgspec.Struct, rename="camel"):
     name: str
-    type: str = "INTERNAL"
+    type: str = INTERNAL
     properties: dict[str, str] | None = None
     storage_config_info: dict[str, Any] | None = None
     entity_version: int = 0
@@ -31,6 +31,7 @@ class _Catalogs(msgspec.Struct):
 
 class _Principal(msgspec.Struct, rename="camel"):
     name: str
+    client_id: str | None = None
     properties: dict[str, str] | None = None
     entity_version: int = 0
 
@@ -92,6 +93,7 @@ def survey(api: PolarisApi, server: PolarisServer) -> PolarisState:
         },
         principal_roles=principal_roles,
         others=tuple(others),
+        own=next((name for name, principal in principals.items() if principal.client_id == api.client_id), ""),
     )
 
 
@@ -114,6 +116,7 @@ def _catalog(api: PolarisApi, catalog: _Catalog, declared: CatalogState, roles: 
         ),
         roles={role: _role(api, catalog.name, role) for role in declared.roles if role in roles},
         version=catalog.entity_version,
+        type=catalog.type,
     )
 
 

@@ -50,6 +50,8 @@ class PlayedPolaris:
         self.tables: set[tuple[str, ...]] = set()
         self.policies: dict[tuple[str, ...], list[Body]] = {}
         self.health: Body = {"status": "UP", "checks": [{"name": "metastore", "status": "UP"}]}
+        self.lost: set[str] = set()
+        """Paths whose next request that changes something is done, and answered by an error that repeats the answer."""
         self.version, self.realm = version, "POLARIS"
         self._tokens: dict[str, str] = {}
         self._made = 0
@@ -330,6 +332,9 @@ def _handler(server: PlayedPolaris) -> type[BaseHTTPRequestHandler]:
             except No as no:
                 status, answer = no.status, {"error": {"message": str(no), "type": no.kind, "code": no.status}}
             server.exchanges.append(Exchange(self.command, urlsplit(self.path).path, body, status, answer))
+            if self.command != "GET" and self.path in server.lost:
+                server.lost.remove(self.path)
+                status, answer = 500, {"error": {"message": f"made {json.dumps(answer)}", "type": "ServerError"}}
             sent = b"" if answer is None or self.command == "HEAD" else json.dumps(answer).encode()
             self.send_response(status)
             if answer is not None:

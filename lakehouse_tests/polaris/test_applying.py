@@ -19,6 +19,7 @@ from lakehouse.polaris import (
     wanted,
 )
 from lakehouse.polaris.applying import file_for
+from lakehouse.polaris.rotation import reset_credentials
 from lakehouse_tests.polaris.played_server import PlayedPolaris
 
 
@@ -108,4 +109,34 @@ def test_what_stopped_half_way_goes_on(
     rest = planned(api, server)
     assert rest.changes
     apply_polaris(api, rest, kept)
+    assert not planned(api, server).drift
+
+
+def test_a_credential_of_somebody_else_is_not_written_over(
+    played: PlayedPolaris, api: PolarisApi, server: PolarisServer, tmp_path: Path
+) -> None:
+    CredentialsFile(tmp_path / "secrets").keep("lake_ingest", "other:1")
+    with pytest.raises(CredentialsNotKept, match="has a LAKE_INGEST_CREDENTIAL, and the principal lake-ingest is new"):
+        file_for(planned(api, server), tmp_path / "secrets")
+    assert played.writes == []
+    assert CredentialsFile(tmp_path / "secrets").credential("lake_ingest") == "other:1"
+
+
+def test_a_credential_whose_answer_is_lost_is_missed(
+    played: PlayedPolaris, api: PolarisApi, server: PolarisServer, tmp_path: Path
+) -> None:
+    plan, secrets = planned(api, server), tmp_path / "secrets"
+    played.lost.add("/api/management/v1/principals")
+    lost = next(change.principal for change in plan.changes if change.principal)
+    remedy = f"lakehouse polaris rotate {lost} --reset --secrets {secrets} --yes"
+    with pytest.raises(PolarisNotApplied, match=f"principal {lost}: .* nobody has its .*{remedy}") as error:
+        apply_polaris(api, plan, file_for(plan, secrets))
+    assert played.secrets[lost][1][0] not in str(error.value)
+    again = planned(api, server)
+    assert lost not in [change.principal for change in again.changes]
+    with pytest.raises(PolarisNotApplied, match=f"{lost}: made by a run whose answer was lost.*{remedy}"):
+        file_for(again, secrets, server.principals)
+    reset_credentials(api, server, lost, CredentialsFile(secrets))
+    apply_polaris(api, again, file_for(again, secrets, server.principals))
+    assert CredentialsFile(secrets).credential(lost).endswith(played.secrets[lost][1][0])
     assert not planned(api, server).drift

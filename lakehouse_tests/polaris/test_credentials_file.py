@@ -52,7 +52,7 @@ def test_no_other_file_is_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "notes"
     file.write_text("Dear diary\n")
     file.chmod(0o600)
-    with pytest.raises(CredentialsNotKept, match="notes, line 1: no credential that we have written"):
+    with pytest.raises(CredentialsNotKept, match="notes holds something else than the credentials"):
         CredentialsFile(file)
     link = tmp_path / "link"
     link.symlink_to(file)
@@ -60,6 +60,28 @@ def test_no_other_file_is_overwritten(tmp_path: Path) -> None:
         with pytest.raises(CredentialsNotKept, match="is no file of its own"):
             CredentialsFile(path)
     assert file.read_text() == "Dear diary\n"
+
+
+@pytest.mark.parametrize("content", [b"A_CREDENTIAL='a:1\n", b"\xff\xfe", b"A_CREDENTIAL=a:1 other\n"])
+def test_what_is_no_file_of_credentials_is_refused(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "notes"
+    file.write_bytes(content)
+    file.chmod(0o600)
+    with pytest.raises(CredentialsNotKept, match="notes holds something else than the credentials"):
+        CredentialsFile(file)
+    assert file.read_bytes() == content
+
+
+def test_a_credential_of_several_lines_is_kept_whole(tmp_path: Path) -> None:
+    CredentialsFile(tmp_path / "secrets").keep("a", "a:1\n2='3")
+    assert CredentialsFile(tmp_path / "secrets").credential("a") == "a:1\n2='3"
+
+
+def test_two_who_write_to_it_lose_nothing(tmp_path: Path) -> None:
+    first, second = CredentialsFile(tmp_path / "secrets"), CredentialsFile(tmp_path / "secrets")
+    first.keep("a", "a:1")
+    second.keep("b", "b:2")
+    assert [CredentialsFile(tmp_path / "secrets").credential(name) for name in "ab"] == ["a:1", "b:2"]
 
 
 def test_two_principals_share_no_variable(tmp_path: Path) -> None:

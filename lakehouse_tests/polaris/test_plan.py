@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lakehouse.polaris import PolarisApi, PolarisPlan, PolarisServer, plan_polaris, survey, wanted
-from lakehouse_tests.polaris.played_server import PlayedPolaris
+from lakehouse_tests.polaris.played_server import ROOT, PlayedPolaris
 
 Plan = Callable[..., PolarisPlan]
 
@@ -120,3 +120,25 @@ def test_no_request_of_any_plan_drops_something(applied: PlayedPolaris, plan: Pl
     applied.catalog_roles["lake_aws"]["reader"].append({"type": "catalog", "privilege": "TABLE_DROP"})
     deleted = [change.request.path[3:] for change in plan().changes if change.request.method == "DELETE"]
     assert deleted == [("principals", "lake-reader", "principal-roles", "service_admin")]
+
+
+def test_whom_the_file_logs_in_as_keeps_the_role_to_manage(applied: PlayedPolaris, plan: Plan) -> None:
+    applied.principals["lake-reader"]["clientId"] = ROOT
+    applied.roles_of["lake-reader"].add("service_admin")
+    [refused] = plan().refused
+    assert refused.problem.startswith("principal lake-reader: without service_admin nobody could log in")
+    applied.principals["lake-reader"]["clientId"] = "another"
+    assert "revoke principal role service_admin from principal lake-reader" in lines(plan())
+
+
+def test_a_catalog_that_polaris_does_not_keep_is_none_that_is_declared(applied: PlayedPolaris, plan: Plan) -> None:
+    applied.catalogs["lake_aws"]["type"] = "EXTERNAL"
+    [refused] = plan().refused
+    assert refused.problem.startswith("catalog lake_aws: it is EXTERNAL")
+
+
+def test_an_empty_external_id_is_none(applied: PlayedPolaris, plan: Plan) -> None:
+    storage = applied.catalogs["lake_aws"]["storageConfigInfo"]
+    storage["externalId"] = ""
+    declared = plan(("      external_id: acme-lake\n", ""))
+    assert not declared.refused

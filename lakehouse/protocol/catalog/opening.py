@@ -6,10 +6,10 @@ storage. Whatever would change one is refused here, so no commit can span two ca
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyiceberg.exceptions import RESTError
-from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table import CommitTableResponse, Table, Transaction
 from pyiceberg.table.update import TableRequirement, TableUpdate
 from pyiceberg.typedef import Identifier
 from requests import RequestException
@@ -37,6 +37,15 @@ class CatalogUnknown(LakehouseError):
 
 class OnlyRead(LakehouseError):
     """A table of another catalog would be changed."""
+
+
+class _OthersTable(Table):
+    """A table of another catalog; whoever would write to it is refused before a file is written."""
+
+    @override
+    def transaction(self) -> Transaction:
+        _require_own([self.name()])
+        return super().transaction()
 
 
 class _AmongOthers(LakeCatalog):
@@ -95,6 +104,16 @@ class _AmongOthers(LakeCatalog):
         return Locations(known, refused)
 
     @override
+    def create_table(self, identifier: str | Identifier, *args: Any, **options: Any) -> Table:
+        _require_own([self.identifier_to_tuple(identifier)])  # nobody could load it: its name is one of the others'
+        return super().create_table(identifier, *args, **options)
+
+    @override
+    def create_namespace(self, namespace: str | Identifier, *args: Any, **options: Any) -> None:
+        _require_own([self.identifier_to_tuple(namespace)])
+        super().create_namespace(namespace, *args, **options)
+
+    @override
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
     ) -> CommitTableResponse:
@@ -127,7 +146,7 @@ class _AmongOthers(LakeCatalog):
 
     def _shown(self, identifier: Identifier, table: Table) -> Table:
         """A table of another catalog by its name here; a commit on it comes to us, and is refused."""
-        return Table(identifier, table.metadata, table.metadata_location, table.io, self, table.config)
+        return _OthersTable(identifier, table.metadata, table.metadata_location, table.io, self, table.config)
 
 
 class SqlAmongOthers(_AmongOthers, SqlLakeCatalog):  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.types import LongType
 
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, open_catalog, set_tag
 from lakehouse.protocol.catalog.opening import CatalogUnknown, OnlyRead
@@ -66,6 +68,8 @@ def test_a_name_that_no_catalog_has_is_refused_with_those_that_there_are(both: L
 CHANGES: list[Callable[[Catalog], object]] = [
     lambda catalog: catalog.drop_table(("azure:raw", "sales")),
     lambda catalog: catalog.purge_table(("azure:raw", "sales")),
+    lambda catalog: catalog.load_table("azure:raw.sales").update_schema().add_column("x", LongType()).commit(),
+    lambda catalog: catalog.load_table("azure:raw.sales").append(SCHEMA.as_arrow().empty_table()),
     lambda catalog: catalog.load_table("azure:raw.sales").transaction().set_properties(a="b").commit_transaction(),
 ]
 
@@ -78,6 +82,20 @@ def test_nothing_changes_a_table_of_another_catalog(
     with pytest.raises(OnlyRead, match=r"azure:raw.sales: a table of another catalog is read and never written to"):
         change(both)
     assert open_catalog(azure).load_table(("raw", "sales")).metadata_location == before
+
+
+def test_a_refused_write_leaves_no_file(both: LakeCatalog, azure: CatalogSettings) -> None:
+    folder = Path(azure.warehouse.removeprefix("file://"))
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(OnlyRead):
+        both.load_table("azure:raw.sales").append(pa.table({"n": [1], "s": ["1"]}))
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_no_table_is_made_by_a_name_of_another_catalog(both: LakeCatalog) -> None:
+    for make in (lambda: both.create_namespace("azure:new"), lambda: both.create_table(("azure:raw", "s"), SCHEMA)):
+        with pytest.raises(OnlyRead, match="azure:"):
+            make()
 
 
 def test_no_publish_and_no_release_spans_two_catalogs(both: LakeCatalog, lake: Lake) -> None:

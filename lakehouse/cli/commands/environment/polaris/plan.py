@@ -48,7 +48,7 @@ def apply(
     if not yes:
         _show(context, differences, as_json=as_json, done=0)
         return
-    kept = file_for(differences, secrets)
+    kept = file_for(differences, secrets, server.principals)
 
     def report(change: object) -> None:
         done.append(str(change))

@@ -34,7 +34,7 @@ def rotate(
             context.tell(f"{principal}: a new credential; the one before {ends}.")
         context.tell("Nothing was done. To do this, say the same with --yes.")
         return
-    kept = CredentialsFile(secrets, principals)
+    kept = CredentialsFile(secrets, polaris_server.principals)
     for principal in principals:
         if reset:
             reset_credentials(PolarisApi(polaris_server), polaris_server, principal, kept)
