@@ -12,7 +12,7 @@ from requests import RequestException, Response, Session
 
 from lakehouse.errors import LakehouseError
 from lakehouse.polaris.declared.server import PolarisServer
-from lakehouse.protocol.catalog.timeouts import patient
+from lakehouse.protocol.catalog.rest_catalog.timeouts import patient
 from lakehouse.settings.secret import revealed
 
 MANAGEMENT, CATALOG = ("api", "management", "v1"), ("api", "catalog")

@@ -9,7 +9,7 @@ from requests import RequestException, Session
 
 from lakehouse.polaris.declared.server import PolarisServer
 from lakehouse.polaris.management import CATALOG, PolarisApi, PolarisRequest, management
-from lakehouse.protocol.catalog.timeouts import patient
+from lakehouse.protocol.catalog.rest_catalog.timeouts import patient
 
 FLOOR = (1, 7)
 """Releases before have published vulnerabilities, or lend credentials with other keys than ours looks for."""

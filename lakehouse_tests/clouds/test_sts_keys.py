@@ -14,7 +14,7 @@ from lakehouse.acceptance import scratch
 from lakehouse.acceptance.messages import orders
 from lakehouse.doctor.catalog.probe_object import probe_object
 from lakehouse.engines.kafka import send
-from lakehouse.protocol.catalog import lent_storage
+from lakehouse.protocol.catalog.rest_catalog import lent_storage
 from lakehouse.settings import KafkaSettings, Settings
 from lakehouse.steps.ingest.workers.lent_credentials import CredentialsEnded
 from lakehouse_tests.clouds.connected import connected_to

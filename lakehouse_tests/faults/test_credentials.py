@@ -10,7 +10,7 @@ from pyiceberg.exceptions import OAuthError
 from requests import PreparedRequest, Response
 
 from lakehouse.errors import LakehouseError
-from lakehouse.protocol.catalog.rest import RestLakeCatalog
+from lakehouse.protocol.catalog.rest_catalog.rest import RestLakeCatalog
 from lakehouse.protocol.commit import publish
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse_tests.fixtures.lakes import Lake

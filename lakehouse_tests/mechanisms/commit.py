@@ -184,7 +184,7 @@ COMMIT = (
     Mechanism(
         name="credentials that end",
         promise="P1: A token that ends within a step fails it, after all of its work.",
-        keeps="lakehouse.protocol.catalog.rest:RestLakeCatalog._post_renewed",
+        keeps="lakehouse.protocol.catalog.rest_catalog.rest:RestLakeCatalog._post_renewed",
         lets_pass=lambda _: lambda catalog, request: catalog._post_commit(request),
         guard="faults/test_credentials.py::test_a_token_that_ends_before_the_commit_is_renewed",
     ),

@@ -106,9 +106,9 @@ DERIVED = (
     Mechanism(
         name="tables of another catalog are read",
         promise="P2: What one step changes is in two catalogs, which no transaction spans.",
-        keeps="lakehouse.protocol.catalog.opening:_require_own",
+        keeps="lakehouse.protocol.catalog.among_others:_require_own",
         lets_pass=gives(None),
-        guard="protocol/catalog/test_opening.py::test_no_publish_and_no_release_spans_two_catalogs[sql_lake]",
+        guard="protocol/catalog/test_among_others.py::test_no_publish_and_no_release_spans_two_catalogs[sql_lake]",
     ),
     Mechanism(
         name="catalogs that there are",

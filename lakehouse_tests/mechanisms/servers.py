@@ -27,9 +27,9 @@ def _table_decides(original: Function) -> Function:
     return passing
 
 
-_PATIENCE = "protocol/catalog/test_timeouts.py::"
+_PATIENCE = "protocol/catalog/rest_catalog/test_timeouts.py::"
 _SHARING = "protocol/cleanup/test_shared_files.py::"
-_PROPERTIES = "protocol/catalog/test_safe_properties.py::"
+_PROPERTIES = "protocol/catalog/rest_catalog/test_safe_properties.py::"
 _WEB = "orchestration/web/test_server.py::"
 SERVERS = (
     Mechanism(
@@ -49,7 +49,7 @@ SERVERS = (
     Mechanism(
         name="no code of a table",
         promise="P5: A table that somebody has registered runs code here, and is handed the catalog's secrets.",
-        keeps="lakehouse.protocol.catalog.safe_properties:code_free",
+        keeps="lakehouse.protocol.catalog.rest_catalog.safe_properties:code_free",
         lets_pass=_everything,
         guard=_PROPERTIES + "test_what_a_commit_changes_keeps_what_others_have_set",
     ),
@@ -91,14 +91,14 @@ SERVERS = (
     Mechanism(
         name="patience with a catalog",
         promise="P5: A catalog that is silent holds a run, and the pool of its tables, for ever.",
-        keeps="lakehouse.protocol.catalog.timeouts:patient",
+        keeps="lakehouse.protocol.catalog.rest_catalog.timeouts:patient",
         lets_pass=gives(None),
         guard=_PATIENCE + "test_a_silent_catalog_is_not_waited_for_without_end",
     ),
     Mechanism(
         name="refused tables",
         promise="P5: A table that the catalog refuses is taken for one that was dropped, and nobody hears of it.",
-        keeps="lakehouse.protocol.catalog.rest:RestLakeCatalog.locations",
+        keeps="lakehouse.protocol.catalog.rest_catalog.rest:RestLakeCatalog.locations",
         lets_pass=answers(lambda locations: Locations(locations.known)),
         guard=_PATIENCE + "test_one_table_that_is_refused_hides_no_other",
     ),

@@ -11,7 +11,7 @@ from pyiceberg.io.fsspec import FsspecFileIO
 from lakehouse.doctor.catalog.words import meaning
 from lakehouse.doctor.finding import Diagnosis, well, wrong
 from lakehouse.iceberg.arrow_client import arrow_client
-from lakehouse.protocol.catalog.safe_properties import without_code
+from lakehouse.protocol.catalog.rest_catalog.safe_properties import without_code
 
 _BYTES = b"written by lakehouse doctor; it may be deleted\n"
 _MAY = {

@@ -10,7 +10,7 @@ from pyiceberg.table import Transaction
 
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog import LakeCatalog
-from lakehouse.protocol.catalog.lent_storage import current_properties
+from lakehouse.protocol.catalog.rest_catalog.lent_storage import current_properties
 from lakehouse.protocol.commit import open_branch, stage_files
 from lakehouse.protocol.commit.rebase import added_files
 from lakehouse.protocol.commit.stage import commit_on_branch

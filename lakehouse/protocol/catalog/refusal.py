@@ -30,7 +30,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from lakehouse.errors import LakehouseError, with_causes
-from lakehouse.protocol.catalog.rest_session import RedirectedElsewhere
+from lakehouse.protocol.catalog.rest_catalog.rest_session import RedirectedElsewhere
 from lakehouse.settings import CatalogSettings
 
 _LONGEST = 300  # characters

@@ -17,9 +17,9 @@ from lakehouse.protocol.catalog import (
     TableMissing,
     catalog_refusal,
     open_catalog,
-    timeouts,
 )
 from lakehouse.protocol.catalog.refusal import address_of
+from lakehouse.protocol.catalog.rest_catalog import timeouts
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.distribution import ExtraMissing
 

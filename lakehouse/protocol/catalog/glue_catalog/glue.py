@@ -21,7 +21,7 @@ from lakehouse.protocol.catalog.document import parsed
 from lakehouse.protocol.catalog.entry import Entry
 from lakehouse.protocol.catalog.glue_catalog.glue_commits import GlueCommits, answer_of, is_iceberg, location_in
 from lakehouse.protocol.catalog.metadata_files import MetadataFiles, NoDocumentError, outdated_files, short_reason
-from lakehouse.protocol.catalog.safe_properties import code_free
+from lakehouse.protocol.catalog.rest_catalog.safe_properties import code_free
 from lakehouse.protocol.catalog.settled_reads import settled
 
 

@@ -33,7 +33,7 @@ from lakehouse.protocol.catalog.metadata_files import (
     outdated_files,
     short_reason,
 )
-from lakehouse.protocol.catalog.safe_properties import code_free
+from lakehouse.protocol.catalog.rest_catalog.safe_properties import code_free
 from lakehouse.protocol.catalog.sql_catalog.sql_commits import SqlCommits, StoredDocument
 from lakehouse.protocol.catalog.sql_catalog.sql_database import CatalogDatabase, settle
 from lakehouse.protocol.catalog.sql_catalog.sqlite_file import LOCKED_SECONDS, catalog_locked, is_locked, require_usable

@@ -10,7 +10,7 @@ from lakehouse.contracts.rules import compile_filter, compile_rules
 from lakehouse.declarations import Declarations, Stream, Table, iceberg_schema
 from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.iceberg.locations import place_of
-from lakehouse.protocol.catalog.lent_storage import current_properties
+from lakehouse.protocol.catalog.rest_catalog.lent_storage import current_properties
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved

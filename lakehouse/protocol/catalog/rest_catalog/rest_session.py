@@ -12,8 +12,8 @@ from pyiceberg.catalog.rest import TableResponse
 from pyiceberg.catalog.rest.response import TokenResponse
 from requests import RequestException, Response, Session
 
-from lakehouse.protocol.catalog.rest_responses import error_of, stale_snapshot
-from lakehouse.protocol.catalog.timeouts import patient
+from lakehouse.protocol.catalog.rest_catalog.rest_responses import error_of, stale_snapshot
+from lakehouse.protocol.catalog.rest_catalog.timeouts import patient
 
 _ASKED_ANEW = (HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.FOUND, HTTPStatus.SEE_OTHER)
 

@@ -7,7 +7,11 @@ import requests
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
 from lakehouse.protocol.catalog import TableChange
-from lakehouse.protocol.catalog.rest_responses import CommitRefusedByCatalog, raise_for_response, short_reason
+from lakehouse.protocol.catalog.rest_catalog.rest_responses import (
+    CommitRefusedByCatalog,
+    raise_for_response,
+    short_reason,
+)
 
 STALE = "Cannot add snapshot with sequence number 3 older than last sequence number 3"
 STALE_FIRST = "Invalid snapshot with sequence number 3 greater than last sequence number 2"

@@ -23,7 +23,7 @@ from requests import RequestException
 from typing_extensions import override
 
 from lakehouse.errors import LakehouseError
-from lakehouse.protocol.catalog.rest_responses import short_reason
+from lakehouse.protocol.catalog.rest_catalog.rest_responses import short_reason
 from lakehouse.settings.catalogs.vended import Vended, vended
 
 Renew = Callable[[], Properties]

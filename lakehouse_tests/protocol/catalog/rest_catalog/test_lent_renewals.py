@@ -10,8 +10,8 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.typedef import Properties
 from requests import ConnectionError as NoConnection
 
-from lakehouse.protocol.catalog import lent_storage
-from lakehouse.protocol.catalog.lent_storage import current_properties, renewing
+from lakehouse.protocol.catalog.rest_catalog import lent_storage
+from lakehouse.protocol.catalog.rest_catalog.lent_storage import current_properties, renewing
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -12,9 +12,10 @@ from pyiceberg.exceptions import CommitStateUnknownException, NamespaceAlreadyEx
 from requests import RequestException
 
 from lakehouse.errors import LakehouseError, with_causes
-from lakehouse.protocol.catalog import LakeCatalog, TableChange, open_catalog, timeouts
-from lakehouse.protocol.catalog.rest_responses import CommitRefusedByCatalog
-from lakehouse.protocol.catalog.rest_session import RedirectedElsewhere
+from lakehouse.protocol.catalog import LakeCatalog, TableChange, open_catalog
+from lakehouse.protocol.catalog.rest_catalog import timeouts
+from lakehouse.protocol.catalog.rest_catalog.rest_responses import CommitRefusedByCatalog
+from lakehouse.protocol.catalog.rest_catalog.rest_session import RedirectedElsewhere
 from lakehouse.settings import CatalogSettings
 
 SECRET = "HUNTER2"

@@ -12,7 +12,7 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table.metadata import TableMetadataUtil
 
 from lakehouse.protocol.catalog import open_catalog
-from lakehouse.protocol.catalog.safe_properties import code_free, without_code
+from lakehouse.protocol.catalog.rest_catalog.safe_properties import code_free, without_code
 from lakehouse.steps.maintenance.orphans.location import neighbours_below
 from lakehouse_tests.fixtures.lakes import Lake
 

@@ -12,7 +12,8 @@ from typing import ClassVar
 import pytest
 from pyiceberg.exceptions import ServiceUnavailableError
 
-from lakehouse.protocol.catalog import CatalogUnreachable, LakeCatalog, open_catalog, timeouts
+from lakehouse.protocol.catalog import CatalogUnreachable, LakeCatalog, open_catalog
+from lakehouse.protocol.catalog.rest_catalog import timeouts
 from lakehouse.settings import CatalogSettings
 
 SOON = 120.0

@@ -28,16 +28,16 @@ from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
 from lakehouse.protocol.catalog.entry import Entry
-from lakehouse.protocol.catalog.lent_storage import renewing
-from lakehouse.protocol.catalog.rest_responses import (
+from lakehouse.protocol.catalog.rest_catalog.lent_storage import renewing
+from lakehouse.protocol.catalog.rest_catalog.rest_responses import (
     RENEW,
     TOKEN_ENDED,
     LoadedDocument,
     raise_for_response,
     short_reason,
 )
-from lakehouse.protocol.catalog.rest_session import guard, hide_lent_keys
-from lakehouse.protocol.catalog.safe_properties import code_free, names_code, without_code
+from lakehouse.protocol.catalog.rest_catalog.rest_session import guard, hide_lent_keys
+from lakehouse.protocol.catalog.rest_catalog.safe_properties import code_free, names_code, without_code
 from lakehouse.protocol.catalog.settled_reads import settled
 
 # (connect, read), of a commit: a catalog that hangs is one whose answer is lost.

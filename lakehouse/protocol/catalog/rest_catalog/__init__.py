@@ -1,0 +1,1 @@
+"""An Iceberg REST catalog (Polaris): its answers, its patience, and the keys that it lends."""
