@@ -90,7 +90,7 @@ class CatalogSettings(Section):
     def _hides_its_password(cls, value: Property) -> Property:
         if isinstance(value, str) and (problem := problem_of_key("uri", value)):
             raise _refused("The address", problem)
-        return hidden(value)
+        return hidden(value, "uri")
 
     @field_validator("properties")
     @classmethod
