@@ -23,4 +23,4 @@ def test_addresses_of_databases_are_taken() -> None:
 
 
 def test_a_rest_catalog_has_another_kind_of_address() -> None:
-    assert CatalogSettings(type="rest", uri="https://h:x/w0rd", warehouse="w").address == "https://h:x/w0rd"
+    assert CatalogSettings(type="rest", uri="https://h:5/w0rd", warehouse="w").address == "https://h:5/w0rd"
