@@ -15,6 +15,10 @@ _ADDRESS = re.compile(r"https?://(?:[^/?#]*@)?(?P<host>\[[^\]]+\]|[\w.-]+)(?::(?
 _HIGHEST_PORT = 65_535
 _CATALOG = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
 _SPARKS_CATALOGS = frozenset({"lake", "spark_catalog"})
+# What PyIceberg takes as keys below a key alone, and any text for it would break its client.
+_MAPPINGS: Mapping[str, str] = MappingProxyType(
+    {"auth": "log in by credential or token", "ssl": "name a CA's file in the variable REQUESTS_CA_BUNDLE"}
+)
 # Polaris 1.6 and later refuses these in names.
 _NOT_IN_NAMES = set('/\\:*?"<>|#+`')
 
@@ -96,6 +100,8 @@ def problem_of_property(key: str, text: str) -> str | None:
         return f"has {hidden}; type it, or paste it again without"
     if re.search(r"(^|[._-])arn$", key) and not _ARN.fullmatch(text):
         return "should be an ARN such as arn:aws:iam::123456789012:role/lake"
+    if key in _MAPPINGS:
+        return f"is no text to PyIceberg, and a property is one; {_MAPPINGS[key]}"
     if re.search(r"(^|[._-])(endpoint|host|ur[il])$", key) and _HTTP.match(text) and not names_a_host(text):
         return "should be an address such as https://store.example:9000"
     return None

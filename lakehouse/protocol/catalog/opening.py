@@ -20,7 +20,7 @@ from typing_extensions import override
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of, is_elsewhere, name_of, split_catalog
 from lakehouse.protocol.catalog.change import LakeCatalog, Locations, TableChange
-from lakehouse.protocol.catalog.refusal import catalog_refusal
+from lakehouse.protocol.catalog.refusal import catalog_refusal, unopened
 from lakehouse.protocol.catalog.rest import RestLakeCatalog
 from lakehouse.protocol.catalog.sql_catalog.sql import SqlLakeCatalog
 from lakehouse.protocol.catalog.sql_catalog.sqlite_file import require_there
@@ -151,6 +151,7 @@ def open_catalog(settings: CatalogSettings, others: Mapping[str, CatalogSettings
         CatalogUnreachable: it does not answer.
         CatalogRefused: it does not let us in, or is none.
         CatalogUnusable: the file of an embedded one is locked, damaged, or gone.
+        CatalogUnopened: one of its properties, or its answer, is none that the client understands.
         ExtraMissing: the driver of its database, or AWS' client, is not installed.
     """
     if not others:
@@ -187,6 +188,7 @@ def open_to_read(settings: CatalogSettings) -> LakeCatalog:
         CatalogUnreachable: it does not answer.
         CatalogRefused: it does not let us in, or is none.
         CatalogUnusable: the file of an embedded one is locked, damaged, or gone.
+        CatalogUnopened: one of its properties, or its answer, is none that the client understands.
         ExtraMissing: the driver of its database is not installed.
     """
     if settings.type != "sql":
@@ -205,8 +207,12 @@ def _opened(settings: CatalogSettings, kind: Callable[..., _Kind]) -> _Kind:
             remedy=f"pip install '{DISTRIBUTION}[postgres]', and write its address as postgresql+psycopg://…",
         ) from None
     except Exception as error:
-        if isinstance(error, LakehouseError) or (refusal := catalog_refusal(error, settings)) is None:
+        if isinstance(error, LakehouseError):
             raise
+        if (refusal := catalog_refusal(error, settings)) is None:
+            if isinstance(error, OSError):  # of a disk, and it names the file
+                raise
+            refusal = unopened(error, settings)
     # Raised outside the handler: what drivers and servers say would travel along, and may repeat a secret.
     raise refusal
 

@@ -29,6 +29,8 @@ SQL = {"type": "sql", "uri": "sqlite:////c.db", "warehouse": "file:///w"}
         (REST | {"storage": "s3", "endpoint": "http://[::1"}, "endpoint\n.*should be an address"),
         (REST | {"oauth2_server_uri": "http://a:99999999"}, "oauth2_server_uri\n.*should be an address"),
         (REST | {"properties": {"s3.endpoint": "http://[::1"}}, "The property s3.endpoint should be an address"),
+        (REST | {"properties": {"auth": "x"}}, "The property auth is no text to PyIceberg.*credential or token"),
+        (REST | {"properties": {"ssl": "x"}}, "The property ssl is no text to PyIceberg.*REQUESTS_CA_BUNDLE"),
         (REST | {"warehouse": "x://[::1"}, "warehouse\n.*no address"),
         (REST | {"warehouse": "lake\u200b"}, "zero width space"),
         (REST | {"properties": {"s3.role-arn": "arn:aws:iam::\n1:role/lake"}}, "s3.role-arn has U[+]000A"),
