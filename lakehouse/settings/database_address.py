@@ -4,6 +4,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from lakehouse.settings.error import SettingsError
+from lakehouse.settings.values import unseen
 
 
 def require_database_address(address: str, catalog: str) -> None:
@@ -17,10 +18,12 @@ def require_database_address(address: str, catalog: str) -> None:
         SettingsError: it is none.
     """
     try:
-        make_url(address)
+        readable = unseen(make_url(address).database or "") is None
     except (ArgumentError, ValueError):
+        readable = False
+    if not readable:
         raise SettingsError(
             f"The catalog {catalog}: uri is no address of a database.",
             remedy="write dialect+driver://user:password@host:port/database; in the password, @, : and / are written "
             "%40, %3A and %2F.",
-        ) from None
+        )

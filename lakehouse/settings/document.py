@@ -11,6 +11,8 @@ from pydantic import SecretStr
 from lakehouse.settings.error import SettingsError
 
 KeyPath = tuple[str, ...]
+_DEEPEST, _MOST = 50, 1_000_000  # levels and values, of a file; more is a mistake, or an anchor that contains itself
+_ENDLESS = "keys and lists go too deep, or an anchor contains itself"
 
 
 @dataclass
@@ -133,18 +135,42 @@ def read_yaml(text: str, where: str, *, remedy: str) -> object:
         remedy: what to do about a text that is none.
 
     Raises:
-        SettingsError: it is not YAML, or names a key twice; the line is named, and nothing of the text is shown.
+        SettingsError: it is not YAML, names a key twice, or has no end to its levels; the line is named where it is
+            known, and nothing of the text is shown.
     """
+    line = ""
     try:
-        return cast("object", yaml.load(text, Loader=_Loader))  # noqa: S506  # a SafeLoader
-    except (yaml.YAMLError, ValueError, TypeError) as error:
+        content = cast("object", yaml.load(text, Loader=_Loader))  # noqa: S506  # a SafeLoader
+        if _is_bounded(content):
+            return content
+        problem = _ENDLESS
+    except RecursionError:
+        problem = _ENDLESS
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
         # YAML's own message quotes the text around the place, which may be a secret: name the place alone. Dates that
-        # there are not, and keys that are lists, come as errors without a place.
+        # there are not, keys that are lists, and tags on what is none of their kind come as errors without a place.
         mark = (error.problem_mark or error.context_mark) if isinstance(error, yaml.MarkedYAMLError) else None
         line = f", line {mark.line + 1}" if mark else ""
         problem = "a key is given twice" if isinstance(error, _KeyTwiceError) else "not YAML"
+    if problem == _ENDLESS:
+        remedy = "write the values out, in fewer levels."
     # Raised outside the handler: the error itself would travel along, and show what was typed.
     raise SettingsError(f"{where}{line}: {problem}.", remedy=remedy)
+
+
+def _is_bounded(content: object) -> bool:
+    """Whether one can walk through all of it: an anchor may contain itself, or others that double at each level."""
+    open_values, seen = [(content, 0)], 0
+    while open_values:
+        value, depth = open_values.pop()
+        seen += 1
+        if depth > _DEEPEST or seen > _MOST:
+            return False
+        if isinstance(value, dict):
+            open_values.extend((below, depth + 1) for below in cast("dict[object, object]", value).values())
+        elif isinstance(value, list):
+            open_values.extend((below, depth + 1) for below in cast("list[object]", value))
+    return True
 
 
 class _KeyTwiceError(yaml.MarkedYAMLError):

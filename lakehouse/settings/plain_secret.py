@@ -4,16 +4,28 @@ import re
 
 from pydantic import SecretStr
 
+from lakehouse.settings.secret import has_reference, without_references
+
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # clientSecret is client-Secret
 _SECRET_KEY = re.compile(
-    r"(^|[._-])("
-    r"password|passwd|pwd|passphrase|secret|credentials?|token|authorization|cookie|connection[._-]?string"
-    r"|(secret[._-]?access|secret|account|api|private|encryption|signing|shared[._-]?access)[._-]?key"
+    r"(password|passwd|passphrase|secret|credentials?|token)$"
+    r"|(^|[._-])("
+    r"pwd|authorization|cookie|connection[._-]?string"
+    r"|(secret[._-]?access|secret|account|api|(en|de)cryption|signing|shared[._-]?access)[._-]?key"
     r"|key\.pem|keystore\.key|user[._-]?info|jaas\.config|oauthbearer\.config"
     # Storage in Azure names the account behind the kind of secret.
     r"|(sas[._-]?token|account[._-]?key|client[._-]?secret|sas\.fixed\.token)[._-].+\.\w+"
     r")$",
     re.IGNORECASE,
 )
+# A private key, or the path of the file that it is in, which is no secret.
+_KEY_OR_FILE = re.compile(r"(^|[._-])(private|(ssl|tls)([._-]?client)?|client)[._-]?key$", re.IGNORECASE)
+_PATH = re.compile(r"(file:|~|\.{0,2}/).+")
+# Texts with a secret in them; the others are one as a whole, or an id and one, with a colon between.
+_SENTENCE_KEY = re.compile(r"(^|[._-])(cookie|connection[._-]?string|(jaas|oauthbearer)\.config)$", re.IGNORECASE)
+_LOGIN_KEY = re.compile(r"(^|[._-])(credentials?|user[._-]?info)$", re.IGNORECASE)
+_BESIDE_A_SECRET = re.compile(r"(Bearer|Basic|Token|Api-?Key)?[\W_]*", re.IGNORECASE)
+_BEFORE_A_SECRET = re.compile(r"([^:]*:)?[\W_]*")
 _SECRET_VALUE = re.compile(
     r"://[^/@\s:]*:[^/@\s]+@"  # user:password@host
     # password=…, as in JAAS, connection strings, JDBC's and Spark Connect's parameters, and the options of a JVM.
@@ -25,9 +37,14 @@ _SECRET_VALUE = re.compile(
 )
 
 
+# As SQLAlchemy reads an address: a password goes on to the first @, whatever is in it.
+_DATABASE_PASSWORD = re.compile(r"^(?!\s*https?:).*?://[^:/]*:[^@]+@", re.IGNORECASE | re.DOTALL)
+
+
 def names_a_secret(key: str) -> bool:
     """Say whether a property of this name holds a secret, judged by its last words."""
-    return _SECRET_KEY.search(key) is not None
+    words = _CAPITAL.sub("-", key)
+    return _SECRET_KEY.search(words) is not None or _KEY_OR_FILE.search(words) is not None
 
 
 def looks_like_a_secret(value: str) -> bool:
@@ -35,8 +52,20 @@ def looks_like_a_secret(value: str) -> bool:
     return _SECRET_VALUE.search(value) is not None
 
 
+def has_plain_secret(key: str, value: str) -> bool:
+    """Say whether a secret, or a part of it, is written out in the value of a key, alone or beside references."""
+    plain = without_references(value)
+    if looks_like_a_secret(plain) or (key == "uri" and _DATABASE_PASSWORD.match(plain)):
+        return True
+    words = _CAPITAL.sub("-", key)
+    if not names_a_secret(key) or (_KEY_OR_FILE.search(words) and _PATH.fullmatch(value)):
+        return False
+    if not has_reference(value):
+        return True
+    allowed = _BEFORE_A_SECRET if _LOGIN_KEY.search(words) else _BESIDE_A_SECRET
+    return not _SENTENCE_KEY.search(words) and not allowed.fullmatch(plain)
+
+
 def hidden(value: str | SecretStr, key: str = "") -> str | SecretStr:
     """A value that shows itself to nobody, if it is a secret, also where code has put the settings together."""
-    if isinstance(value, str) and (looks_like_a_secret(value) or names_a_secret(key)):
-        return SecretStr(value)
-    return value
+    return SecretStr(value) if isinstance(value, str) and has_plain_secret(key, value) else value

@@ -94,9 +94,9 @@ class LateSecret(SecretStr):
         try:
             # Mounted secrets commonly end with a newline that is no part of them.
             return Path(name).read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # ValueError: it is no text, or no path
             raise SettingsError(
-                f"{self._where}: cannot read the file {name} ({type(error).__name__}).",
+                f"{self._where}: cannot read the file {name!r} ({type(error).__name__}).",
                 remedy="create it, or make it readable for this user.",
             ) from None
 

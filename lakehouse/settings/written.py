@@ -10,8 +10,8 @@ from pydantic import SecretStr
 
 from lakehouse.settings.document import Document
 from lakehouse.settings.error import SettingsError
-from lakehouse.settings.plain_secret import looks_like_a_secret, names_a_secret
-from lakehouse.settings.secret import LateSecret, has_reference, without_references
+from lakehouse.settings.plain_secret import has_plain_secret, looks_like_a_secret
+from lakehouse.settings.secret import LateSecret, has_reference
 from lakehouse.settings.values import unseen
 
 _ADDRESSES = (("uri",), ("remote",))
@@ -26,10 +26,10 @@ def substituted(document: Document, path: tuple[str, ...], text: str, home: Path
     """
     text = text.replace("${home}", str(home))
     where, in_address = document.where(*path), path in _ADDRESSES
-    _refuse_unseen(where, text)
+    refuse_unseen(where, text)
     if not in_address and path not in _SECRETS and (path[0] != "properties" or len(path) != 2):
         return without_secret(document, path, text)
-    if looks_like_a_secret(without_references(text)) or (names_a_secret(path[-1]) and not has_reference(text)):
+    if has_plain_secret(path[-1], text):
         if path in document.origins:
             return LateSecret(text, where=where, in_address=in_address) if has_reference(text) else SecretStr(text)
         raise SettingsError(
@@ -39,8 +39,12 @@ def substituted(document: Document, path: tuple[str, ...], text: str, home: Path
     return LateSecret(text, where=where, in_address=in_address) if has_reference(text) else text
 
 
-def _refuse_unseen(where: str, text: str) -> None:
-    """Characters that nobody sees come by pasting; ends of lines are seen, as in a certificate."""
+def refuse_unseen(where: str, text: str) -> None:
+    """Refuse characters that nobody sees, which come by pasting; ends of lines are seen, as in a certificate.
+
+    Raises:
+        SettingsError: there is one.
+    """
     if (hidden := unseen(re.sub(r"\r?\n|\t", " ", text).strip(" "))) is not None:
         raise SettingsError(f"{where}: this value has {hidden}.", remedy="type it, or paste it again without.")
 
@@ -52,7 +56,7 @@ def without_secret(document: Document, path: tuple[str, ...], text: str) -> str:
         SettingsError: it holds one.
     """
     where = document.where(*path)
-    if path[0] == "conf" and (has_reference(text) or names_a_secret(path[-1]) or looks_like_a_secret(text)):
+    if path[0] == "conf" and (has_reference(text) or has_plain_secret(path[-1], text)):
         raise SettingsError(
             f"{where}: Spark shows its settings in its UI and logs, no place for a secret.",
             remedy="give it to Spark's own environment, or, if a catalog or its storage needs it, to the catalog's "

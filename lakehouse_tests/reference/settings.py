@@ -73,7 +73,8 @@ _BEGIN = """
 - `${env:NAME}` and `${file:/path}` refer to a secret: as a value under `properties`, within `uri` and `remote`, or as
   `rpc_secret`. It is read when it is used, and never shown. Within an address it is written with percent signs.
 - What looks like a secret in a file is refused: by its key (`sasl.password`, `header.Authorization`, a JAAS
-  configuration), or by its text (a password in an address, an account's key, a private key).
+  configuration), or by its text (a password in an address, an account's key, a private key). A part of one beside a
+  reference is refused too; an id before the colon (`credential: id:${env:SECRET}`) and a key's path are none.
 - The folder of local state is made for its owner alone (mode 0700)."""
 
 

@@ -8,7 +8,8 @@ from lakehouse.settings import CatalogSettings, SettingsError
 
 
 @pytest.mark.parametrize(
-    "address", ["postgresql+psycopg://u:p@ss:w0rd@h:5/db", "postgresql://u:w0rd@h:x/db", "w0rd", "://w0rd"]
+    "address",
+    ["postgresql+psycopg://u:p@ss:w0rd@h:5/db", "postgresql://u:w0rd@h:x/db", "w0rd", "://w0rd", "sqlite:////w0rd%00"],
 )
 def test_no_part_of_a_password_is_repeated(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     settings = CatalogSettings(type="sql", uri=address, warehouse="/w")
@@ -23,4 +24,4 @@ def test_addresses_of_databases_are_taken() -> None:
 
 
 def test_a_rest_catalog_has_another_kind_of_address() -> None:
-    assert CatalogSettings(type="rest", uri="https://h:x/w0rd", warehouse="w").address == "https://h:x/w0rd"
+    assert CatalogSettings(type="rest", uri="https://h:5/w0rd", warehouse="w").address == "https://h:5/w0rd"

@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from lakehouse.settings import CatalogSettings, KafkaSettings, load_settings
-from lakehouse.settings.plain_secret import looks_like_a_secret, names_a_secret
+from lakehouse.settings.plain_secret import has_plain_secret, looks_like_a_secret, names_a_secret
 from lakehouse_tests.settings.test_loading import conf, refusal
 
 __all__ = ["conf"]
@@ -74,6 +74,8 @@ def test_lookalikes_are_left_alone(value: str) -> None:
         *("header.Authorization", "header.X-Api-Key", "header.Cookie", "basic.auth.user.info"),
         *("fs.azure.account.key.lake.dfs.core.windows.net", "adls.account-key", "adls.connection-string"),
         *("sasl.oauthbearer.client.secret", "sasl.oauthbearer.assertion.private.key.passphrase"),
+        *("clientSecret", "clientsecret", "client.secretKey", "accessToken", "OAuth2ClientSecret", "userPassword"),
+        *("ssl.client.key", "tls.key", "gcs.decryption-key"),
     ],
 )
 def test_names_of_secrets(key: str) -> None:
@@ -81,14 +83,54 @@ def test_names_of_secrets(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["ssl.keystore.location", "ssl.key.location", "s3.access-key-id", "token-refresh-enabled"]
+    "key", ["ssl.keystore.location", "ssl.key.location", "s3.accessKeyId", "token-refresh-enabled", "oauthTokenFile"]
 )
 def test_names_of_what_is_none(key: str) -> None:
     assert not names_a_secret(key)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("credential", "root:hunter2${env:X}"),
+        ("credential", "${env:ID}:hunter2"),
+        ("credential", "hunter2${env:X}"),
+        ("password", "hunter2${env:X}"),
+        ("header.Authorization", "hunter2 ${env:X}"),
+        ("sasl.jaas.config", 'x required username="${env:ID}" password="hunter2";'),
+        ("ssl.client.key", "hunter2"),
+        ("uri", "postgresql+psycopg://lake:hunter2/@host/db"),
+        ("uri", "postgresql+psycopg://${env:ID}:hunter/2@host/db"),
+        ("uri", "postgresql+psycopg://lake@server:hunter2@host/db"),
+    ],
+)
+def test_a_part_of_one_beside_references_is_one(key: str, value: str) -> None:
+    assert has_plain_secret(key, value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("credential", "id:${env:X}"),
+        ("credential", "${env:ID}:${file:/secret}"),
+        ("password", "${env:A}-${env:B}"),
+        ("header.Authorization", "Bearer ${env:X}"),
+        ("header.Cookie", "session=${env:X}"),
+        ("adls.connection-string", "AccountName=lake;AccountKey=${env:X};EndpointSuffix=core.windows.net"),
+        ("sasl.jaas.config", 'x required username="me" password="${env:X}";'),
+        ("ssl.client.key", "/etc/tls/client.pem"),
+        ("uri", "postgresql+psycopg://lake:${env:X}@host:5432/db"),
+        ("uri", "postgresql+psycopg://lake@host:5432/db"),
+        ("uri", "sqlite:////tmp/a:b@c.db"),
+        ("uri", "https://host:8181/a@b"),
+    ],
+)
+def test_what_is_none_may_stand_beside_references(key: str, value: str) -> None:
+    assert not has_plain_secret(key, value)
+
+
 def test_settings_that_code_puts_together_hide_it_too() -> None:
-    address = "postgresql://me:hunter2@host/lake"
+    address = "postgresql://me:hunter2/@host/lake"
     catalog = CatalogSettings(
         type="sql", uri=address, warehouse="w", properties={"token": "hunter2", "x": "Bearer hunter2"}
     )

@@ -40,5 +40,10 @@ def test_catalog_and_spark_connect_take_references_in_their_address(
     assert "p%40ss" not in repr(settings)
 
 
+def test_a_path_that_is_none_is_named_as_one_that_cannot_be_read() -> None:
+    with pytest.raises(SettingsError, match=r"key uri: cannot read the file '/a\\x00b'"):
+        LateSecret("${file:/a\0b}", where="x.yaml, key uri").get_secret_value()
+
+
 def test_names_of_variables() -> None:
     assert variables_in("${env:A}-${file:/b}-${env:C}") == {"A", "C"}

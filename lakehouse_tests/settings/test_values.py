@@ -2,7 +2,14 @@
 
 import pytest
 
-from lakehouse.settings.values import problem_of_key, problem_of_name, problem_of_property, unseen
+from lakehouse.settings.values import (
+    is_readable,
+    names_a_host,
+    problem_of_key,
+    problem_of_name,
+    problem_of_property,
+    unseen,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +46,43 @@ def test_letters_of_any_language_and_inner_blanks_are_seen() -> None:
 def test_each_key_has_its_form(key: str, good: str, bad: str) -> None:
     assert problem_of_key(key, good) is None
     assert str(problem_of_key(key, bad)).startswith("should be ")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("https://a..b", f"https://{'a' * 64}.example", "https://a:99999999", "http://a:b", "http://:80"),
+        *("http://[::1", "http://[zz]/", "http://[::1]x", "http://*.example", "http://a%zz", "a.example"),
+    ],
+)
+def test_what_no_client_could_ask_for_is_no_address(address: str) -> None:
+    assert not names_a_host(address)
+    for key in ("uri", "endpoint", "oauth2_server_uri"):
+        assert "should be an address such as" in str(problem_of_key(key, address))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://[::1]:8181/api",
+        "https://größe.example",
+        "http://my_polaris:8181",
+        "http://127.0.0.1:65535/a@b",
+        "http://a./",
+    ],
+)
+def test_what_a_client_asks_for_is_an_address(address: str) -> None:
+    assert names_a_host(address)
+
+
+def test_an_address_of_the_web_among_the_properties_names_a_host() -> None:
+    assert "should be an address" in str(problem_of_property("s3.endpoint", "http://[::1"))
+    assert problem_of_property("s3.signer.endpoint", "v1/aws/s3/sign") is None
+    assert problem_of_property("note", "http://[::1") is None
+
+
+def test_a_folder_whose_host_has_no_end_cannot_be_read() -> None:
+    assert [is_readable(text) for text in ("x://[::1", "file:///a/b", "lake")] == [False, True, True]
 
 
 def test_an_arn_is_one() -> None:

@@ -20,7 +20,13 @@ def test_the_home_is_put_in_and_a_reference_stays_one(tmp_path: Path) -> None:
 
 
 def test_a_secret_in_plain_text_is_refused_without_being_repeated(tmp_path: Path) -> None:
-    for path, text in ((("properties", "credential"), "id:hunter2"), (("uri",), "postgresql://me:hunter2@host/lake")):
+    for path, text in (
+        (("properties", "credential"), "id:hunter2"),
+        (("properties", "credential"), "id:hunter2${env:THERE}"),
+        (("properties", "clientSecret"), "hunter2"),
+        (("uri",), "postgresql://me:hunter2@host/lake"),
+        (("uri",), "postgresql://me:hunter2/@host/lake"),
+    ):
         with pytest.raises(SettingsError, match=f"azure.yaml, key {'.'.join(path)}") as refused:
             substituted(document(), path, text, tmp_path)
         assert "hunter2" not in str(refused.value)

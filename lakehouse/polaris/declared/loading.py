@@ -8,8 +8,9 @@ from lakehouse.polaris.declared.server import PolarisServer
 from lakehouse.settings import LateSecret, SettingsError
 from lakehouse.settings.document import Document, read_document
 from lakehouse.settings.models.validated import validated
-from lakehouse.settings.plain_secret import looks_like_a_secret
+from lakehouse.settings.plain_secret import has_plain_secret
 from lakehouse.settings.secret import has_reference
+from lakehouse.settings.written import refuse_unseen
 
 FOLDER = "polaris"
 _CREDENTIAL = ("credential",)
@@ -44,12 +45,15 @@ def load_polaris(conf: Path, name: str = "") -> PolarisServer:
 def _text(document: Document, path: tuple[str, ...], text: str) -> str | SecretStr:
     where = document.where(*path)
     if path == _CREDENTIAL:
-        if not has_reference(text):
+        refuse_unseen(where, text)
+        if has_plain_secret(path[-1], text):
             raise SettingsError(
                 f"{where}: a secret must not be written into a file.",
                 remedy="write ${env:NAME} or ${file:/path} in its place.",
             )
         return LateSecret(text, where=where)
-    if has_reference(text) or looks_like_a_secret(text):
-        raise SettingsError(f"{where}: no secret belongs here.", remedy="only `credential` may refer to one.")
+    if has_reference(text) or has_plain_secret(path[-1], text):
+        raise SettingsError(
+            f"{where}: no secret belongs here.", remedy="remove it; only `credential` may refer to one."
+        )
     return text

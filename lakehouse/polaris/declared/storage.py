@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from lakehouse.polaris.declared.names import SeenText
 from lakehouse.settings.models import Section
-from lakehouse.settings.values import problem_of_key
+from lakehouse.settings.values import is_readable, problem_of_key
 
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/\S+")
 _KEY = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(key|alias)/\S+")
@@ -151,7 +151,7 @@ _LOCATIONS = {
 def problem_of_location(storage: S3Storage | GcsStorage | AzureStorage | FileStorage, location: str) -> str | None:
     """What is wrong with a location on this storage; None if it may be."""
     pattern, example = _LOCATIONS[storage.type]
-    if not pattern.fullmatch(location):
+    if not pattern.fullmatch(location) or not is_readable(location):
         return f"should be an address such as {example}"
     if isinstance(storage, AzureStorage) and storage.hierarchical and location.startswith("wasb"):
         return "is of the flat kind (wasb), and the account is hierarchical: write abfss://…@account.dfs…"

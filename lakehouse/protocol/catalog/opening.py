@@ -10,7 +10,7 @@ from sqlalchemy.exc import NoSuchModuleError
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog.among_others import AmongOthers, RestAmongOthers, SqlAmongOthers
 from lakehouse.protocol.catalog.change import LakeCatalog
-from lakehouse.protocol.catalog.refusal import catalog_refusal
+from lakehouse.protocol.catalog.refusal import catalog_refusal, unopened
 from lakehouse.protocol.catalog.rest_catalog.rest import RestLakeCatalog
 from lakehouse.protocol.catalog.sql_catalog.sql import SqlLakeCatalog
 from lakehouse.protocol.catalog.sql_catalog.sqlite_file import require_there
@@ -34,6 +34,7 @@ def open_catalog(settings: CatalogSettings, others: Mapping[str, CatalogSettings
         CatalogUnreachable: it does not answer.
         CatalogRefused: it does not let us in, or is none.
         CatalogUnusable: the file of an embedded one is locked, damaged, or gone.
+        CatalogUnopened: one of its properties, or its answer, is none that the client understands.
         ExtraMissing: the driver of its database, or AWS' client, is not installed.
     """
     if not others:
@@ -70,6 +71,7 @@ def open_to_read(settings: CatalogSettings) -> LakeCatalog:
         CatalogUnreachable: it does not answer.
         CatalogRefused: it does not let us in, or is none.
         CatalogUnusable: the file of an embedded one is locked, damaged, or gone.
+        CatalogUnopened: one of its properties, or its answer, is none that the client understands.
         ExtraMissing: the driver of its database is not installed.
     """
     if settings.type != "sql":
@@ -88,7 +90,11 @@ def _opened(settings: CatalogSettings, kind: Callable[..., _Kind]) -> _Kind:
             remedy=f"pip install '{DISTRIBUTION}[postgres]', and write its address as postgresql+psycopg://…",
         ) from None
     except Exception as error:
-        if isinstance(error, LakehouseError) or (refusal := catalog_refusal(error, settings)) is None:
+        if isinstance(error, LakehouseError):
             raise
+        if (refusal := catalog_refusal(error, settings)) is None:
+            if isinstance(error, OSError):  # of a disk, and it names the file
+                raise
+            refusal = unopened(error, settings)
     # Raised outside the handler: what drivers and servers say would travel along, and may repeat a secret.
     raise refusal

@@ -10,6 +10,7 @@ import socket
 import ssl
 from collections.abc import Sequence
 from http import HTTPStatus
+from traceback import walk_tb
 from typing import Any, TypeVar, cast
 
 from pydantic import ValidationError
@@ -51,6 +52,10 @@ class CatalogRefused(LakehouseError):
     """The catalog answers, and does not do what is asked."""
 
 
+class CatalogUnopened(LakehouseError):
+    """The catalog cannot be opened with what its file says, or with what it answers."""
+
+
 class TableMissing(LakehouseError, NoSuchTableError):
     """A table that is asked for does not exist."""
 
@@ -70,7 +75,40 @@ def catalog_refusal(error: BaseException, settings: CatalogSettings) -> Lakehous
         )
     if overtaken := _first(causes, CommitFailedException):
         return CatalogRefused(f"Another commit came first: {_short(str(overtaken))}.", remedy="run it again")
-    return _of_database(causes, settings) or _of_glue(causes, settings) or _of_server(causes, settings)
+    kinds = (_of_database, _of_glue, _of_request, _of_server)
+    return next((refusal for kind in kinds if (refusal := kind(causes, settings)) is not None), None)
+
+
+def unopened(error: BaseException, settings: CatalogSettings) -> CatalogUnopened:
+    """What is to be said of an error that nobody foresaw: its kind and where it arose, and never its text.
+
+    Args:
+        error: of opening the catalog.
+        settings: of that catalog; keys of its file that the error is about are named.
+    """
+    keys = ", ".join(sorted(_keys_in(str(error), settings)))
+    place = "".join(f" in {module}" for module in _modules(error)[-1:])
+    return CatalogUnopened(
+        f"The catalog at {address_of(settings)} cannot be opened: {type(error).__name__}{place}"
+        f"{f', about {keys}' if keys else ''}.",
+        remedy=f"correct {keys} in its file of conf/catalogs"
+        if keys
+        else "correct `uri` and `properties` in its file of conf/catalogs, or see the catalog's own log",
+    )
+
+
+def _modules(error: BaseException) -> list[str]:
+    """The modules that an error has gone through, the one in which it arose last."""
+    return [str(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(error.__traceback__)]
+
+
+def _keys_in(text: str, settings: CatalogSettings) -> set[str]:
+    """The keys of a catalog's file that an error is about: it has their names, or their values in quotes."""
+    values: list[tuple[str, object]] = [(f"properties.{key}", value) for key, value in settings.properties.items()]
+    if settings.type == "sql":
+        values += [("uri", value) for value in make_url(settings.address).query.values()]
+    named = {f"properties.{key}" for key in settings.properties if f" {key} " in f"{text} "}
+    return named | {key for key, value in values if isinstance(value, str) and value and repr(value) in text}
 
 
 def address_of(settings: CatalogSettings) -> str:
@@ -117,6 +155,20 @@ def _of_glue(causes: Sequence[BaseException], settings: CatalogSettings) -> Lake
     return None
 
 
+def _of_request(causes: Sequence[BaseException], settings: CatalogSettings) -> LakehouseError | None:
+    """Whether the server was never asked: the request itself could not be made."""
+    if settings.type != "rest":
+        return None
+    where = f"The catalog at {address_of(settings)}"
+    if header := _first(causes, InvalidHeader):
+        return CatalogRefused(f"{where} cannot be asked: {header}.", remedy=_CREDENTIALS)
+    if any("get_frozen_credentials" in str(cause) for cause in causes):
+        return CatalogRefused(
+            f"{where} wants signed requests, and there is no identity to sign them.", remedy=_IDENTITY
+        )
+    return None
+
+
 def _of_server(causes: Sequence[BaseException], settings: CatalogSettings) -> LakehouseError | None:
     where, answer = f"The catalog at {address_of(settings)}", _first(causes, HTTPError)
     status = answer.response.status_code if answer is not None and answer.response is not None else None
@@ -143,7 +195,7 @@ def _silence(causes: Sequence[BaseException], silent: RequestException) -> str:
                 return "nobody knows its name"
             case ssl.SSLError():
                 return f"TLS: {(cause.reason or 'no connection').replace('_', ' ').lower()}"
-            case RedirectedElsewhere() | InvalidHeader():
+            case RedirectedElsewhere():
                 return str(cause)
             case Timeout() | TimeoutError():
                 return "it was waited for too long"

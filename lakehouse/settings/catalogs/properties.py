@@ -9,7 +9,7 @@ from lakehouse.settings.catalogs.keys import PYTHON_ONLY, RENAMED, Side, keys_of
 from lakehouse.settings.database_address import require_database_address
 from lakehouse.settings.error import SettingsError
 from lakehouse.settings.models.catalog import CatalogSettings
-from lakehouse.settings.values import problem_of_property
+from lakehouse.settings.values import problem_of_property, unseen
 
 Reveal = Callable[[str, SecretStr], str]
 _TOKENS = "v1/oauth/tokens"
@@ -20,15 +20,16 @@ def in_the_clear(key: str, secret: SecretStr) -> str:
     """A secret's value, by the key of its property.
 
     Raises:
-        SettingsError: it has a character that nobody sees, or what it refers to cannot be read.
+        SettingsError: it has a character that nobody sees, is no such address, or what it refers to cannot be read.
     """
     value = secret.get_secret_value()
     # What is looked up for a part of an address is written with percent signs; and a password may end with a blank.
     seen = unquote(value) if key.rpartition(".")[2] == "uri" else value
-    if problem := problem_of_property(key, seen.strip(" ")):
+    hidden = unseen(seen.strip(" "))
+    if problem := f"has {hidden}" if hidden else problem_of_property(key, value.strip(" ")):
         raise SettingsError(
-            f"The catalog's property {key}, which is a secret, {problem.partition(';')[0]}.",
-            remedy="put it anew, without that, into the variable or file that its file of conf/catalogs refers to",
+            f"The catalog's property {key}, which is a secret, {problem}.",
+            remedy="correct it in the variable or file that its file of conf/catalogs refers to",
         )
     return value
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from lakehouse.settings.catalogs.keys import KEYS, STORAGE_KEYS, Storage, keys_of
@@ -12,7 +12,7 @@ from lakehouse.settings.database_address import require_database_address
 from lakehouse.settings.models.section import Property, Section
 from lakehouse.settings.plain_secret import hidden
 from lakehouse.settings.secret import revealed
-from lakehouse.settings.values import problem_of_key, problem_of_name, problem_of_property
+from lakehouse.settings.values import is_readable, problem_of_key, problem_of_name, problem_of_property
 
 _ONE_BY_ONE = (
     "P2 does not hold: AWS Glue changes one table at a time, so a reader may see half a step. P1 holds: each table's "
@@ -87,10 +87,11 @@ class CatalogSettings(Section):
 
     @field_validator("uri")
     @classmethod
-    def _hides_its_password(cls, value: Property) -> Property:
-        if isinstance(value, str) and (problem := problem_of_key("uri", value)):
-            raise _refused("The address", problem)
-        return hidden(value)
+    def _hides_its_password(cls, value: Property, info: ValidationInfo) -> Property:
+        problem_of = problem_of_key if info.data.get("type") in ("rest", "glue") else problem_of_property
+        if value and isinstance(value, str) and (problem := problem_of("uri", value)):
+            raise _refused("This value", problem)
+        return hidden(value, "uri")
 
     @field_validator("properties")
     @classmethod
@@ -110,6 +111,8 @@ class CatalogSettings(Section):
             )
         if problem := problem_of_key("warehouse", value):
             raise _refused("This value", problem)
+        if not is_readable(value):
+            raise _refused("This value", "is no address; write scheme://bucket/folder")
         return value
 
     @field_validator("realm", "scope", "oauth2_server_uri", "region", "endpoint", "project", "account")

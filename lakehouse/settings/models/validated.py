@@ -55,7 +55,7 @@ def validated(model: type[_Model], document: Document, **given: object) -> _Mode
         return model.model_validate({**document.content, **given})
     except ValidationError as error:
         lines = [
-            f"{document.where(*_key_path(document.content, detail['loc']))}: "
+            f"{document.where(*_key_path(document.content, detail['loc'], missing=detail['type'] == 'missing'))}: "
             f"{detail['msg'] if detail['type'] in _HARMLESS else 'This value cannot be understood'}."
             for detail in error.errors(include_input=False, include_url=False, include_context=False)
         ]
@@ -65,12 +65,22 @@ def validated(model: type[_Model], document: Document, **given: object) -> _Mode
     )
 
 
-def _key_path(content: object, location: Sequence[str | int]) -> list[str]:
-    """Where it stands in the file: below a single value pydantic goes on with the types that it has tried."""
+def _key_path(content: object, location: Sequence[str | int], *, missing: bool) -> list[str]:
+    """Where it stands in the file: pydantic's location has steps of its own, such as the types that it has tried."""
     path: list[str] = []
     for part in location:
-        path.append(str(part))
-        content = cast("Mapping[str | int, object]", content).get(part) if isinstance(content, Mapping) else None
-        if content is not None and not isinstance(content, Mapping | list):
-            break
-    return path
+        below = _below(content, part)
+        if below is not None:
+            path.append(str(part))
+            content = below[0]
+    return [*path, str(location[-1])] if missing else path
+
+
+def _below(content: object, part: str | int) -> tuple[object] | None:
+    """What the file has there; None if it has no such key."""
+    if isinstance(content, Mapping):
+        keys = {str(key): value for key, value in cast("Mapping[object, object]", content).items()}
+        return (keys[str(part)],) if str(part) in keys else None
+    if isinstance(content, list) and isinstance(part, int) and part < len(cast("list[object]", content)):
+        return (cast("list[object]", content)[part],)
+    return None

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from lakehouse.polaris import PolarisServer, load_polaris, polaris_names
-from lakehouse.settings import SettingsError
+from lakehouse.settings import LateSecret, SettingsError
 
 CONF = Path(__file__).parents[3] / "conf"
+PASSWORD = "    properties: {password: s3cret}\n"
 
 
 def test_the_example_that_comes_along_loads_without_its_secret() -> None:
@@ -22,6 +23,14 @@ def test_the_example_that_comes_along_loads_without_its_secret() -> None:
     ("before", "after", "problem"),
     [
         ("${env:POLARIS_ADMIN}", "root:s3cret", "key credential: a secret must not be written into a file"),
+        (
+            "${env:POLARIS_ADMIN}",
+            "root:s3cret${env:POLARIS_ADMIN}",
+            "key credential: a secret must not be written into",
+        ),
+        ("${env:POLARIS_ADMIN}", '"${file:/a\\0b}"', "key credential: this value has U+0000"),
+        ("lake_aws:\n", f"lake_aws:\n{PASSWORD}", "key catalogs.lake_aws.properties.password: no secret belongs here"),
+        ("lake-ingest:\n", f"lake-ingest:\n{PASSWORD}", "lake-ingest.properties.password: no secret belongs here"),
         ("acme-lake\n", "${env:ID}\n", "key catalogs.lake_aws.storage.external_id: no secret belongs here"),
         ("realm: POLARIS", "relam: POLARIS", "key relam: Extra inputs are not permitted"),
         ("lake_aws:", "la/ke:", "key catalogs.la/ke"),
@@ -38,6 +47,15 @@ def test_an_error_names_file_and_key_and_no_value(
     assert "s3cret" not in str(refused.value)
     assert refused.value.__cause__ is None
     assert "Remedy: " in str(refused.value)
+
+
+def test_a_client_id_may_stand_before_the_reference_to_its_secret(
+    declare: Callable[..., PolarisServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "s3cret")
+    server = declare(("${env:POLARIS_ADMIN}", "root:${env:SECRET}"))
+    assert isinstance(server.credential, LateSecret)
+    assert server.credential.get_secret_value() == "root:s3cret"
 
 
 def test_a_file_that_is_not_there_names_those_that_are() -> None:

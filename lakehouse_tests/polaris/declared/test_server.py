@@ -23,6 +23,9 @@ def two(first: str, second: str) -> dict[str, object]:
     [
         ({"uri": "https://polaris.example/api/catalog"}, "the server alone"),
         ({"uri": "polaris.example"}, "an address such as"),
+        ({"uri": "https://a..b"}, "uri\n.*an address such as"),
+        ({"oauth2_server_uri": "http://[::1"}, "oauth2_server_uri\n.*an address such as"),
+        ({"health": "http://polaris:99999999"}, "health\n.*an address such as"),
         ({"realm": "a realm"}, "a realm such as POLARIS"),
         ({"version": "latest"}, "a version in quotes"),
         ({"version": 1.7}, "a version in quotes"),

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from lakehouse.polaris.declared.storage import AzureStorage, GcsStorage, S3Storage, problem_of_location
+from lakehouse.polaris.declared.storage import AzureStorage, FileStorage, GcsStorage, S3Storage, problem_of_location
 
 ROLE = "arn:aws:iam::123456789012:role/lake"
 TENANT = "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -46,6 +46,8 @@ def test_a_location_is_one_of_its_storage() -> None:
     assert problem_of_location(s3, "s3://acme-lake/warehouse") is None
     assert problem_of_location(s3, "gs://acme-lake") == "should be an address such as s3://bucket/folder"
     assert problem_of_location(s3, "s3://acme-lake/a?b") is not None
+    assert problem_of_location(FileStorage(type="file"), "file:///lake") is None
+    assert problem_of_location(FileStorage(type="file"), "file://[::1") is not None
     wasb = "wasbs://lake@acmelake.blob.core.windows.net/warehouse"
     assert problem_of_location(flat, wasb) is None
     assert "flat kind" in str(problem_of_location(tree, wasb))

@@ -18,13 +18,14 @@ from lakehouse.protocol.catalog import (
     catalog_refusal,
     open_catalog,
 )
-from lakehouse.protocol.catalog.refusal import address_of
+from lakehouse.protocol.catalog.refusal import CatalogUnopened, address_of
 from lakehouse.protocol.catalog.rest_catalog import timeouts
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.distribution import ExtraMissing
 
 SECRET = "hunter2"
 REST = CatalogSettings(type="rest", uri="http://127.0.0.1:1", warehouse="lake")
+GLUE = {"type": "glue", "uri": "", "warehouse": "s3://b", "region": "eu-central-1"}
 Answers = Callable[[int, str], str]
 
 
@@ -191,3 +192,69 @@ def test_what_lost_a_race_is_to_be_run_again() -> None:
 def test_an_error_of_the_program_is_none_of_the_catalogs() -> None:
     assert catalog_refusal(ZeroDivisionError(), REST) is None
     assert catalog_refusal(KeyError("x"), REST.model_copy(update={"type": "sql", "uri": "sqlite:///x"})) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"properties": {"echo": SECRET}}, "ValueError in pyiceberg.types, about properties.echo"),
+        ({"properties": {"pool_pre_ping": SECRET}}, "about properties.pool_pre_ping"),
+        ({"uri": f"sqlite:////{{folder}}/c.db?timeout={SECRET}"}, "c.db cannot be opened: ValueError in .*, about uri"),
+        ({"uri": f"postgresql+psycopg://me:{SECRET}@a..b/db"}, "The catalog at a..b:5432/db cannot be opened: Unicode"),
+        (
+            {**GLUE, "properties": {"glue.skip-archive": SECRET}},
+            "eu-central-1 cannot be opened: .* in pyiceberg.utils.properties, about properties.glue.skip-archive",
+        ),
+        (
+            {**GLUE, "properties": {"glue.max-retries": SECRET}},
+            "AWS Glue, eu-central-1 cannot be opened: ValueError in .*glue, about properties.glue.max-retries",
+        ),
+    ],
+)
+def test_what_nobody_foresaw_is_named_by_its_kind_and_key(
+    tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    written = {"type": "sql", "uri": f"sqlite:///{tmp_path}/c.db", "warehouse": f"{tmp_path}/w", **changes}
+    settings = CatalogSettings.model_validate(written | {"uri": str(written["uri"]).replace("{folder}", str(tmp_path))})
+    with pytest.raises(CatalogUnopened, match=message) as caught:
+        open_catalog(settings)
+    assert caught.value.__context__ is None
+    assert SECRET not in str(caught.value)
+    assert "in its file of conf/catalogs" in caught.value.remedy
+
+
+@pytest.mark.parametrize("body", ['{"defaults": null, "overrides": {}}', '{"defaults": {"ssl": "hunter2"}}'])
+def test_an_answer_that_the_client_does_not_understand(answering: Answers, body: str) -> None:
+    refusal = refused(answering(200, body))
+    assert isinstance(refusal, CatalogUnopened)
+    assert "cannot be opened: AttributeError in pyiceberg.catalog.rest" in refusal.message
+
+
+@pytest.mark.parametrize(
+    ("body", "properties"),
+    [
+        ("{}", {"token": f"{SECRET}\u20ac"}),
+        ("{}", {"header.X": f"{SECRET}\u20ac"}),
+        (f'{{"access_token": "{SECRET}\\n{SECRET}", "token_type": "bearer"}}', {"credential": f"id:{SECRET}"}),
+    ],
+)
+def test_a_header_that_http_does_not_take(answering: Answers, body: str, properties: dict[str, str]) -> None:
+    refusal = refused(answering(200, body), **properties)
+    assert isinstance(refusal, CatalogRefused)
+    assert "has a line break or a letter that no header takes" in refusal.message
+
+
+def test_a_terminal_that_shows_ascii_alone_is_no_business_of_the_catalog() -> None:
+    with pytest.raises(UnicodeEncodeError) as caught:
+        "\u20ac".encode("ascii")
+    assert catalog_refusal(caught.value, REST) is None
+
+
+def test_requests_that_nobody_can_sign(answering: Answers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for variable in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    refusal = refused(answering(200, "{}"), **{"rest.sigv4-enabled": "true", "rest.signing-region": "eu-central-1"})
+    assert "there is no identity to sign them" in refusal.message

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from lakehouse.settings import CatalogSettings, SettingsError, load_settings
+from lakehouse.settings import CatalogSettings, LateSecret, SettingsError, load_settings
 from lakehouse.settings.catalogs.properties import java_properties, python_properties, typed_properties
 
 CONF = Path(__file__).parents[3] / "conf"
@@ -131,3 +131,11 @@ def test_no_secret_is_in_what_is_shown(secret: str, access: str | None, storage:
     assert secret not in shown
     assert secret in str(java_properties(catalog)), "it reaches whom it is for"
     assert secret in str(python_properties(catalog))
+
+
+def test_an_address_that_is_looked_up_names_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOST", "hush..example")
+    uri = LateSecret("https://${env:HOST}/api/catalog", where="x.yaml, key uri", in_address=True)
+    with pytest.raises(SettingsError, match="property uri, which is a secret, should be an address such as") as refused:
+        python_properties(CatalogSettings(type="rest", uri=uri, warehouse="lake"))
+    assert "hush" not in str(refused.value)

@@ -43,4 +43,4 @@ def _request(send: Callable[..., Response], *args: Any, **options: Any) -> Respo
         if isinstance(error, RequestException) and not isinstance(error, InvalidHeader):
             raise
     # Raised outside the handler: the error shows the header, which may be the token.
-    raise InvalidHeader("a header, which may be the token, has a line break or a letter that no header takes")
+    raise InvalidHeader("a token, or a `header.…`, has a line break or a letter that no header takes")
