@@ -1,6 +1,7 @@
 """`lakehouse verify` shows what it would make, and makes nothing without --yes."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -32,3 +33,25 @@ def test_without_a_broker_nothing_is_left(lakehouse: Lakehouse) -> None:
     called = lakehouse("verify", "--yes")
     assert called.exit_code == 2
     assert "127.0.0.1:1" in called.stderr
+
+
+@pytest.mark.parametrize("name", [".", "nosuch/page.md", "file/page.md"])
+def test_a_page_that_cannot_be_written_is_refused_before_the_first_trial(
+    lakehouse: Lakehouse, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").touch()
+    called = lakehouse("verify", "--yes", "--page", str(tmp_path / name))
+    assert called.exit_code == 2
+    assert called.stderr.startswith(f"error: --page: {tmp_path / name}: ")
+
+
+def test_a_page_is_left_alone_until_there_is_something_to_write(lakehouse: Lakehouse, tmp_path: Path) -> None:
+    new, old = tmp_path / "new.md", tmp_path / "old.md"
+    old.write_text("of last year")
+    assert [lakehouse("verify", "--page", str(page)).exit_code for page in (new, old)] == [0, 0]
+    assert (new.exists(), old.read_text()) == (False, "of last year")
+
+
+@pytest.mark.parametrize("minutes", ["inf", "nan", "0", "-1"])
+def test_minutes_that_never_end_or_never_begin_are_refused(lakehouse: Lakehouse, minutes: str) -> None:
+    assert lakehouse("verify", "--minutes", minutes).exit_code == 2
