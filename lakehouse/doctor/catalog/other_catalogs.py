@@ -13,7 +13,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from lakehouse.doctor.catalog.login import login
 from lakehouse.doctor.catalog.rest_answers import RestAnswers
 from lakehouse.doctor.catalog.words import meaning
-from lakehouse.doctor.finding import Diagnosis, not_asked, refused, well, wrong
+from lakehouse.doctor.catalog.written_keys import written_keys
+from lakehouse.doctor.finding import Diagnosis, examined, not_asked, refused, well, wrong
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog import open_to_read
@@ -26,13 +27,16 @@ _LET_READ = "let this principal list and load tables there, and read their files
 def other_catalogs(settings: Settings) -> Iterator[Diagnosis]:
     """Of each: reach, clock, realm and login as of the own one; then a table is read. Nothing is ever written there."""
     for name, catalog in settings.other_catalogs.items():
-        for finding in _of(catalog):
+        for finding in examined(_CHECK, _of(catalog)):
             yield replace(finding, check=f"{name}: {finding.check}")
 
 
 def _of(settings: CatalogSettings) -> Iterator[Diagnosis]:
+    if problems := [finding for finding in written_keys(settings) if finding.state == "wrong"]:
+        yield from problems
+        return
     if settings.type == "rest":
-        findings = list(login(RestAnswers(settings), settings))
+        findings = list(examined("login", login(RestAnswers(settings), settings)))
         yield from findings
         if any(finding.state == "wrong" and finding.check != "clock" for finding in findings):
             return

@@ -10,7 +10,7 @@ from lakehouse.doctor.catalog.credential import credential
 from lakehouse.doctor.catalog.probe_object import probe_object
 from lakehouse.doctor.catalog.rest_answers import LoadedTable, RestAnswer, RestAnswers
 from lakehouse.doctor.catalog.words import meaning
-from lakehouse.doctor.finding import Diagnosis, not_asked, refused, well, wrong
+from lakehouse.doctor.finding import Diagnosis, examined, not_asked, refused, well, wrong
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.catalog.probe import probe
@@ -57,15 +57,16 @@ def _with_table(answers: RestAnswers, settings: CatalogSettings, namespace: str,
     except msgspec.MsgspecError:
         yield wrong("reach", "The catalog's answer about a table is none of Iceberg's.", "upgrade the catalog")
     else:
-        yield from credential(loaded.properties, settings, loaded.metadata.location)
-        yield from probe_object(loaded.metadata.location, answers.storage(loaded))
+        location = loaded.metadata.location
+        yield from examined("credential", credential(loaded.properties, settings, location))
+        yield from examined("probe object", probe_object(location, answers.storage(loaded)))
     if not (dropped := answers.drop_table(namespace, table)).ok:
         yield _denied("drop a table", dropped)
 
 
 def scratch_of_sql(settings: CatalogSettings) -> Iterator[Diagnosis]:
     """The warehouse itself, and the protocol."""
-    yield from probe_object(settings.warehouse, python_properties(settings))
+    yield from examined("probe object", probe_object(settings.warehouse, python_properties(settings)))
     yield from capability(settings, f"{PREFIX}{secrets.token_hex(4)}")
 
 

@@ -2,6 +2,7 @@ from pathlib import Path
 
 from lakehouse.doctor.catalog.other_catalogs import other_catalogs
 from lakehouse.settings import CatalogSettings, Settings, load_settings
+from lakehouse.settings.secret import LateSecret
 from lakehouse_tests.fixtures.fake_catalog import FakeCatalog
 from lakehouse_tests.fixtures.lakes import Lake, sql_settings
 from lakehouse_tests.fixtures.spark import REPOSITORY
@@ -47,3 +48,16 @@ def test_a_wrong_realm_of_another_catalog_is_named(tmp_path: Path) -> None:
         settings = settings_with(tmp_path / "home", azure=fake.settings(realm="unknown"))
         findings = list(other_catalogs(settings))
     assert ("azure: realm", "wrong") in {(finding.check, finding.state) for finding in findings}
+
+
+def test_a_secret_of_another_catalog_that_cannot_be_read_is_its_finding_and_the_others_go_on(
+    sql_lake: Lake, tmp_path: Path
+) -> None:
+    uri = LateSecret("${file:/nosuch}", where="first.yaml, key uri")
+    first = CatalogSettings.model_validate({"type": "rest", "uri": uri, "warehouse": "lake"})
+    findings = list(other_catalogs(settings_with(tmp_path / "home", first=first, second=sql_lake.settings)))
+    assert [(finding.check, finding.state) for finding in findings] == [
+        ("first: secrets", "wrong"),
+        ("second: readable", "not asked"),
+    ]
+    assert "first.yaml, key uri" in findings[0].message

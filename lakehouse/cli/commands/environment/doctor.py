@@ -32,7 +32,7 @@ def doctor(
 
     It makes a namespace, a table and an object of its own, and removes them. Exit 1: something is wrong.
     """
-    from lakehouse.doctor import examine, manifest_versions
+    from lakehouse.doctor import examine, examined, manifest_versions
 
     context = context_of(ctx)
     names = {"LAKEHOUSE_CATALOG": catalog, "LAKEHOUSE_PLATFORM": platform, "LAKEHOUSE_KAFKA": kafka}
@@ -42,12 +42,12 @@ def doctor(
     with context.err.status("doctor"):
         findings = [
             *examine(settings, read_only=read_only),
-            *(manifest_versions(manifests) if manifests is not None else []),
+            *(examined("manifests", manifest_versions(manifests)) if manifests is not None else []),
         ]
         if spark:
             from lakehouse.doctor.spark_storage import spark_storage
 
-            findings += spark_storage(settings)
+            findings += examined("spark", spark_storage(settings))
     _show(context, findings, as_json=as_json)
     if any(finding.state == "wrong" for finding in findings):
         raise typer.Exit(PROMISE_BROKEN)
