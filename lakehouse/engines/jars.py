@@ -106,7 +106,9 @@ def fetch_jars(
             return present  # brought by another process while we waited
         fresh = scratch / folder.name
         if source is None:
-            copy_dependencies(pom, fresh, set(read_lock(lock)), console or Console(stderr=True))
+            copy_dependencies(
+                pom, fresh, set(read_lock(lock)), console or Console(stderr=True, markup=False, emoji=False)
+            )
         else:
             _take(source, fresh, lock)
         verified_jars(lock, fresh)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Column, Table
+from rich.text import Text
 
 from lakehouse.cli.context import AsJson, Context, context_of
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
@@ -128,5 +129,5 @@ def _show(context: Context, settings: Settings, outcomes: "list[Outcome]", *, as
     )
     for outcome in outcomes:
         to_do = f" To do: {outcome.remedy}." if outcome.remedy else ""
-        lines.add_row(outcome.trial, f"[{_STYLES[outcome.verdict]}]{outcome.verdict}[/]", f"{outcome.evidence}.{to_do}")
+        lines.add_row(outcome.trial, Text(outcome.verdict, _STYLES[outcome.verdict]), f"{outcome.evidence}.{to_do}")
     context.out.print(lines)
