@@ -1,7 +1,10 @@
 """A table of our own in the catalog: may we make it, what is lent for it, and does the catalog keep the protocol?"""
 
+import os
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 from requests import RequestException
@@ -12,6 +15,7 @@ from lakehouse.doctor.catalog.rest_answers import LoadedTable, RestAnswer, RestA
 from lakehouse.doctor.catalog.words import meaning
 from lakehouse.doctor.finding import Diagnosis, examined, not_asked, refused, well, wrong
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.durable_files import local_path
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.catalog.probe import probe
 from lakehouse.protocol.catalog.refusal import catalog_refusal
@@ -88,6 +92,7 @@ def capability(settings: CatalogSettings, namespace: str) -> Iterator[Diagnosis]
         finally:
             if not present:
                 catalog.drop_namespace(namespace)
+                drop_folder(settings.warehouse, namespace)
     except LakehouseError as error:
         yield refused(check, error)
     except Exception as error:  # noqa: BLE001 - a store, a server and a driver refuse in errors of their own
@@ -102,6 +107,15 @@ def capability(settings: CatalogSettings, namespace: str) -> Iterator[Diagnosis]
             )
     else:
         yield well(check, "the catalog keeps branches apart and checks requirements")
+
+
+def drop_folder(warehouse: str, namespace: str) -> None:
+    """Remove the empty folders that dropped tables of a namespace have left on a disk of this machine."""
+    top = local_path(warehouse)
+    if top is not None and top.is_absolute():
+        for folder, _, _ in os.walk(top / namespace, topdown=False):
+            with suppress(OSError):  # a server keeps files in it
+                Path(folder).rmdir()
 
 
 def _denied(doing: str, answer: RestAnswer) -> Diagnosis:

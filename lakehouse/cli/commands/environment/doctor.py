@@ -8,6 +8,7 @@ import typer
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
+from lakehouse.cli.processes.run_context import ended_by_signals
 
 if TYPE_CHECKING:
     from lakehouse.doctor import Diagnosis
@@ -39,7 +40,7 @@ def doctor(
     settings = context.settings_with({variable: name for variable, name in names.items() if name})
     if spark and read_only:
         raise typer.BadParameter("Spark writes a table; leave out --read-only or --spark")
-    with context.err.status("doctor"):
+    with ended_by_signals(), context.err.status("doctor"):
         findings = [
             *examine(settings, read_only=read_only),
             *(examined("manifests", manifest_versions(manifests)) if manifests is not None else []),

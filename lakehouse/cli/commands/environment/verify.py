@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from lakehouse.cli.context import AsJson, Context, context_of
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
+from lakehouse.cli.processes.run_context import ended_by_signals, shielded
 from lakehouse.errors import LakehouseError
 from lakehouse.quantities import quantity
 from lakehouse.settings import Settings
@@ -68,7 +70,8 @@ def verify(
         return
     settings.state.make()
     outcomes: list[Outcome] = []
-    with context.err.status("verify") as status, scratch(settings, records, status.update, environ) as place:
+    with ended_by_signals(), context.err.status("verify") as status, _removed_whole() as made:
+        place = made.enter_context(scratch(settings, records, status.update, environ))
         for outcome in carry_out(place, minutes * 60):
             outcomes.append(outcome)
             context.err.print(f"{outcome.trial}: {outcome.verdict}", style=_STYLES[outcome.verdict], highlight=False)
@@ -77,6 +80,17 @@ def verify(
     _show(context, settings, outcomes, as_json=as_json)
     if any(outcome.verdict == "refused" for outcome in outcomes):
         raise typer.Exit(PROMISE_BROKEN)
+
+
+@contextmanager
+def _removed_whole() -> Generator[ExitStack]:
+    """What is made with it is removed at the end, which no further signal interrupts."""
+    made = ExitStack()
+    try:
+        yield made
+    finally:
+        with shielded():
+            made.close()
 
 
 def _require_writable(page: Path) -> None:

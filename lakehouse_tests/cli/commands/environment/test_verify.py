@@ -1,10 +1,15 @@
 """`lakehouse verify` shows what it would make, and makes nothing without --yes."""
 
 import json
+import os
+import signal
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from lakehouse import acceptance
 from lakehouse_tests.cli.conftest import Lakehouse
 
 
@@ -55,3 +60,34 @@ def test_a_page_is_left_alone_until_there_is_something_to_write(lakehouse: Lakeh
 @pytest.mark.parametrize("minutes", ["inf", "nan", "0", "-1"])
 def test_minutes_that_never_end_or_never_begin_are_refused(lakehouse: Lakehouse, minutes: str) -> None:
     assert lakehouse("verify", "--minutes", minutes).exit_code == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_trials_and_another_one_does_not_end_the_removal(
+    lakehouse: Lakehouse, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: list[bool] = []
+
+    @contextmanager
+    def scratch(*_: object) -> Generator[None]:
+        try:
+            yield
+        finally:
+            os.kill(os.getpid(), number)
+            removed.append(True)
+
+    def carry_out(*_: object) -> Iterator[acceptance.Outcome]:
+        os.kill(os.getpid(), number)
+        yield acceptance.Outcome("races", "", "seen", "")
+
+    monkeypatch.setattr(acceptance, "scratch", scratch)
+    monkeypatch.setattr(acceptance, "carry_out", carry_out)
+    former = [signal.signal(each, signal.default_int_handler) for each in (signal.SIGTERM, signal.SIGHUP)]
+    try:
+        called = lakehouse("verify", "--yes")
+    finally:
+        for each, handler in zip((signal.SIGTERM, signal.SIGHUP), former, strict=True):
+            signal.signal(each, handler)
+    assert removed == [True]
+    assert "races" not in called.output
+    assert called.exit_code == 128 + number
