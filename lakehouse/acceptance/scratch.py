@@ -116,15 +116,17 @@ def scratch(
 def _make(place: Scratch, made: ExitStack) -> None:
     """Make everything; what takes it away again is left with `made`."""
     catalog, kafka = place.catalog, place.settings.kafka
+    ours: set[Identifier] = set()
     for namespace in dict.fromkeys(table_identifier(name)[:-1] for name in place.tables):
         if not catalog.namespace_exists(namespace):
             catalog.create_namespace_if_not_exists(namespace)
             made.callback(_drop_namespace, catalog, namespace)
+            ours.add(namespace)
     for topic in (place.orders_topic, place.changes_topic):
         create_topic(kafka, topic, PARTITIONS)
         made.callback(delete_topics, kafka, [topic])
     for name in place.tables:
-        made.callback(_drop, catalog, name)
+        made.callback(_drop, catalog, name, with_namespace=table_identifier(name)[:-1] in ours)
         apply(plan(place.declarations.tables[name], catalog), catalog)
 
 
@@ -133,7 +135,7 @@ def _drop_namespace(catalog: LakeCatalog, namespace: Identifier) -> None:
         catalog.drop_namespace(namespace)
 
 
-def _drop(catalog: LakeCatalog, name: str) -> None:
+def _drop(catalog: LakeCatalog, name: str, *, with_namespace: bool) -> None:
     try:
         location = catalog.load_table(name).location()
     except NoSuchTableError:
@@ -141,3 +143,6 @@ def _drop(catalog: LakeCatalog, name: str) -> None:
     catalog.remove_table(name)
     if (folder := local_path(location)) is not None:  # which no file system drops by itself, nor Hadoop's checksums
         shutil.rmtree(folder, ignore_errors=True)
+        if with_namespace and folder.parent.name == table_identifier(name)[-2]:
+            with suppress(OSError):  # it is not empty before the last table has gone
+                folder.parent.rmdir()

@@ -7,7 +7,7 @@ from lakehouse.doctor.catalog.other_catalogs import other_catalogs
 from lakehouse.doctor.catalog.rest_answers import RestAnswers
 from lakehouse.doctor.catalog.scratch_table import left_out, scratch_of_rest, scratch_of_sql
 from lakehouse.doctor.catalog.written_keys import identity_file, storage_extra, written_keys
-from lakehouse.doctor.finding import Check, Diagnosis, not_asked
+from lakehouse.doctor.finding import Check, Diagnosis, examined, not_asked
 from lakehouse.doctor.machine.addresses import cluster_addresses
 from lakehouse.doctor.machine.brokers import brokers, spark_connect
 from lakehouse.doctor.machine.capacity import disk, java, ports
@@ -15,17 +15,17 @@ from lakehouse.doctor.machine.jar_files import jar_files
 from lakehouse.doctor.machine.python_of_workers import python_of_workers
 from lakehouse.settings import Settings
 
-_HERE: tuple[Check, ...] = (
-    identity_file,
-    storage_extra,
-    cluster_addresses,
-    java,
-    jar_files,
-    python_of_workers,
-    disk,
-    ports,
-    spark_connect,
-    brokers,
+_HERE: tuple[tuple[str, Check], ...] = (
+    ("identity", identity_file),
+    ("storage client", storage_extra),
+    ("addresses", cluster_addresses),
+    ("java", java),
+    ("jars", jar_files),
+    ("python on workers", python_of_workers),
+    ("disk", disk),
+    ("ports", ports),
+    ("spark", spark_connect),
+    ("kafka", brokers),
 )
 
 
@@ -36,14 +36,14 @@ def examine(settings: Settings, *, read_only: bool = False) -> Iterator[Diagnosi
         settings: what is examined.
         read_only: make no namespace, table or object, which otherwise are removed again.
     """
-    secrets = list(written_keys(settings))
+    secrets = list(examined("secrets", written_keys(settings.catalog)))
     yield from secrets
-    for check in _HERE:
-        yield from check(settings)
+    for name, check in _HERE:
+        yield from examined(name, check(settings))
     if any(finding.state == "wrong" for finding in secrets):
         yield not_asked("reach", "the catalog is not asked with a credential that is wrong already")
-        return
-    yield from _of_catalog(settings, read_only=read_only)
+    else:
+        yield from examined("catalog", _of_catalog(settings, read_only=read_only))
     yield from other_catalogs(settings)
 
 
@@ -51,7 +51,7 @@ def _of_catalog(settings: Settings, *, read_only: bool) -> Iterator[Diagnosis]:
     catalog = settings.catalog
     answers = RestAnswers(catalog) if catalog.type == "rest" else None
     if answers is not None:
-        findings = list(login(answers, catalog))
+        findings = list(examined("login", login(answers, catalog)))
         yield from findings
         if any(finding.state == "wrong" and finding.check != "clock" for finding in findings):
             yield not_asked("capability", "the catalog has to let us in first")

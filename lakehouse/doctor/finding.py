@@ -1,6 +1,6 @@
 """A finding: what was looked at, how it is, and what to do."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,3 +54,24 @@ def not_asked(check: str, why: str) -> Diagnosis:
 def refused(check: str, error: LakehouseError) -> Diagnosis:
     """An error of ours, as a finding."""
     return Diagnosis(check, "wrong", error.message, error.remedy.removesuffix("."))
+
+
+def examined(check: str, findings: Iterable[Diagnosis], subject: str = "This") -> Iterator[Diagnosis]:
+    """Findings as they are made. An error that ends an examination is a finding of it, and ends no other.
+
+    Args:
+        check: what is looked at.
+        findings: of it.
+        subject: what an error is about, as its message begins.
+    """
+    try:
+        yield from findings
+    except LakehouseError as error:
+        yield refused(check, error)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other examinations go on
+        # Only the kind: the rest may repeat a secret.
+        yield wrong(
+            check,
+            f"{subject} could not be examined ({type(error).__name__}).",
+            "look whether files and servers of it are as they should be; if they are, report this as a fault",
+        )

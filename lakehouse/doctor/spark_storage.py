@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from lakehouse.doctor.catalog.scratch_table import PREFIX
+from lakehouse.doctor.catalog.scratch_table import PREFIX, drop_folder
 from lakehouse.doctor.catalog.words import meaning
 from lakehouse.doctor.finding import Diagnosis, refused, well, wrong
 from lakehouse.engines.spark import spark_session
@@ -29,7 +29,9 @@ def spark_storage(settings: Settings) -> Iterator[Diagnosis]:
     try:
         with spark_session(settings, app_name="lakehouse doctor") as spark:
             yield well(_CHECK, f"it starts on the platform {settings.platform.name}, with workers like the driver")
-            yield _tried(spark, f"{PREFIX}{secrets.token_hex(4)}")
+            namespace = f"{PREFIX}{secrets.token_hex(4)}"
+            yield _tried(spark, namespace)
+            drop_folder(settings.catalog.warehouse, namespace)
     except LakehouseError as error:
         yield refused(_CHECK, error)
     except (PySparkException, Py4JError) as error:

@@ -6,15 +6,14 @@ and no others: what is in the folder is what a JVM gets to see.
 
 import fcntl
 import hashlib
-import json
-import os
 import re
 import shutil
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
 from lakehouse.engines.maven import copy_dependencies
@@ -22,6 +21,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.settings.state import make_private
 
 _MOST_NAMED = 3  # JARs of a problem that a message names
+_Verified = tuple[int, int, int, int, str]  # inode, size, time of modification and of status change; digest
 REMEDY = "fetch the locked JARs again with `lakehouse jars`."
 
 
@@ -53,12 +53,13 @@ def verified_jars(lock: Path, folder: Path) -> list[Path]:
         JarMismatch: A JAR is missing, differs, or is not in the lock.
     """
     locked = read_lock(lock)
-    present = {path.name for path in folder.glob("*.jar")}
-    digests = _digests(folder, sorted(present))
-    other = [name for name, digest in locked.items() if name in present and digests[name] != digest]
+    present = {path.name: path.is_file() for path in folder.glob("*.jar")}
+    digests = _digests(folder, sorted(name for name, is_file in present.items() if is_file))
+    other = [name for name, digest in locked.items() if digests.get(name, digest) != digest]
     problems = [
         *_named([name for name in locked if name not in present], "is missing"),
-        *_named(sorted(present - locked.keys()), "is not in the lock"),
+        *_named(sorted(present.keys() - locked.keys()), "is not in the lock"),
+        *_named(sorted(present.keys() - digests.keys()), "is no file"),
         *_named(other, "has another SHA-256"),
     ]
     if problems:
@@ -93,13 +94,21 @@ def fetch_jars(
     """
     if (present := _verified_or_none(lock, folder)) is not None:
         return present
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        kind = "a symbolic link" if folder.is_symlink() else "a file"
+        raise JarMismatch(
+            f"{folder} is {kind}, does not hold what {lock} asks for, and is not ours to replace.",
+            remedy="remove it, and fetch the locked JARs with `lakehouse jars`.",
+        )
     make_private(folder.parent)
-    with _alone(folder), tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+    with _alone(folder), _scratch(folder) as scratch:
         if (present := _verified_or_none(lock, folder)) is not None:
             return present  # brought by another process while we waited
-        fresh = Path(scratch) / folder.name
+        fresh = scratch / folder.name
         if source is None:
-            copy_dependencies(pom, fresh, set(read_lock(lock)), console or Console(stderr=True))
+            copy_dependencies(
+                pom, fresh, set(read_lock(lock)), console or Console(stderr=True, markup=False, emoji=False)
+            )
         else:
             _take(source, fresh, lock)
         verified_jars(lock, fresh)
@@ -125,11 +134,21 @@ def _alone(folder: Path) -> Generator[None]:
         yield
 
 
+@contextmanager
+def _scratch(folder: Path) -> Generator[Path]:
+    """A folder beside it that is gone afterwards, as are those that killed processes have left: we are alone here."""
+    for path in folder.parent.iterdir():
+        if re.fullmatch(rf"\.{re.escape(folder.name)}-[a-z0-9_]{{8}}", path.name):
+            shutil.rmtree(path, ignore_errors=True)  # a Maven that outlives its command may write there still
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+        yield Path(scratch)
+
+
 def _take(source: Path, folder: Path, lock: Path) -> None:
     """Copy the locked JARs out of a folder that somebody has filled."""
     folder.mkdir()
     present: dict[str, list[Path]] = {}
-    for path in sorted(source.rglob("*.jar")):
+    for path in sorted(filter(Path.is_file, source.rglob("*.jar"))):
         present.setdefault(path.name, []).append(path)
     missing: list[str] = []
     other: list[str] = []
@@ -154,19 +173,25 @@ def _digests(folder: Path, names: list[str]) -> dict[str, str]:
     program, so a file whose bytes were changed and whose dates were put back is hashed again too.
     """
     record = folder.parent / f"{folder.name}.verified.json"
-    stored: dict[str, list[str | int]] = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
-    digests: dict[str, str] = {}
-    current: dict[str, list[str | int]] = {}
+    stored = _stored(record)
+    current: dict[str, _Verified] = {}
     for name in names:
         stat = (folder / name).stat()
-        identity: list[str | int] = [stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
-        previous = stored.get(name, [])
-        digest = str(previous[-1]) if previous[:-1] == identity else _sha256(folder / name)
-        digests[name] = digest
-        current[name] = [*identity, digest]
-    if current != stored and os.access(folder.parent, os.W_OK):  # a read-only image hashes each time
-        _replace(record, json.dumps(current))
-    return digests
+        identity = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        known = stored.get(name)
+        current[name] = known if known and known[:-1] == identity else (*identity, _sha256(folder / name))
+    if current != stored:
+        with suppress(OSError):  # a record that cannot be written, as in a read-only image, is one hash more each time
+            _replace(record, msgspec.json.encode(current))
+    return {name: digest for name, (*_, digest) in current.items()}
+
+
+def _stored(record: Path) -> dict[str, _Verified]:
+    """What was hashed before; nothing where the record is damaged, so that all is hashed again."""
+    try:
+        return msgspec.json.decode(record.read_bytes(), type=dict[str, _Verified])
+    except (OSError, msgspec.MsgspecError):
+        return {}
 
 
 def _sha256(path: Path) -> str:
@@ -174,7 +199,10 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _replace(path: Path, text: str) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as stream:
-        stream.write(text)
-    Path(stream.name).replace(path)
+def _replace(path: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as stream:
+        stream.write(content)
+    try:
+        Path(stream.name).replace(path)
+    finally:
+        Path(stream.name).unlink(missing_ok=True)

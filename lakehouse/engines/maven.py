@@ -64,10 +64,10 @@ def copy_dependencies(pom: Path, folder: Path, names: Collection[str], console: 
 def _progress(console: Console) -> Progress:
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[file]}"),
+        TextColumn("{task.fields[file]}", markup=False),
         console=console,
     )

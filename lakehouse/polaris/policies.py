@@ -14,7 +14,7 @@ import msgspec
 
 from lakehouse.declarations import Table
 from lakehouse.declarations.policies.maintenance import Maintenance
-from lakehouse.polaris.management import CATALOG, PolarisApi, PolarisRequest
+from lakehouse.polaris.management import CATALOG, PolarisApi, PolarisRefused, PolarisRequest
 from lakehouse.quantities import quantity
 
 _STRATEGIES = {"bin-pack": "binpack", "binpack": "binpack", "sort": "sort", "z-order": "zorder", "zorder": "zorder"}
@@ -74,7 +74,7 @@ def applicable_policies(api: PolarisApi, catalog: str, table: str) -> list[Appli
     """What applies to a table, of its own and inherited; none where the table is not there.
 
     Raises:
-        PolarisRefused: it cannot be read.
+        PolarisRefused: it cannot be read, or its pages have no end.
     """
     *namespace, name = table.split(".")
     query = {"namespace": _SEPARATOR.join(namespace), "target-name": name}
@@ -82,6 +82,7 @@ def applicable_policies(api: PolarisApi, catalog: str, table: str) -> list[Appli
     if not api.has(PolarisRequest("GET", path, query=query)):
         return []
     applicable: list[ApplicablePolicy] = []
+    tokens: set[str] = set()
     token: str | None = None
     while True:
         page = api.ask(PolarisRequest("GET", path, query={**query, **({"pageToken": token} if token else {})}), _Page)
@@ -89,6 +90,12 @@ def applicable_policies(api: PolarisApi, catalog: str, table: str) -> list[Appli
         token = page.next_page_token
         if not token:
             return applicable
+        if token in tokens:
+            raise PolarisRefused(
+                f"The list of the policies that apply to {table} has no end: Polaris names one page twice.",
+                remedy="see the log of Polaris, and what stands between it and here",
+            )
+        tokens.add(token)
 
 
 def compare_policies(table: Table, policies: list[ApplicablePolicy]) -> Iterator[PolicySetting]:
@@ -101,7 +108,7 @@ def compare_policies(table: Table, policies: list[ApplicablePolicy]) -> Iterator
             continue
         try:
             content = msgspec.json.decode(policy.content, type=_Content)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             yield PolicySetting(name, policy.policy_type, "a content that is none of Polaris", "", "")
             continue
         maintenance = table.maintenance
@@ -129,7 +136,10 @@ def _settings(name: str, maintenance: Maintenance, kind: str, content: _Content)
 def _meant(key: str, value: object) -> object:
     """A value in the words of a declaration."""
     if key.endswith("days") and isinstance(value, int | float) and not isinstance(value, bool):
-        return timedelta(days=value)
+        try:
+            return timedelta(days=value)
+        except OverflowError:
+            return f"{value:g} days"
     return _STRATEGIES.get(value, value) if isinstance(value, str) else value
 
 

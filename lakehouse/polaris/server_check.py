@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from requests import RequestException, Session
@@ -48,8 +48,12 @@ class _Config(msgspec.Struct):
     endpoints: list[str] = []
 
 
+class _Catalog(msgspec.Struct):
+    name: str
+
+
 class _Catalogs(msgspec.Struct):
-    catalogs: list[dict[str, Any]]
+    catalogs: list[_Catalog]
 
 
 def check_server(api: PolarisApi, server: PolarisServer) -> Iterator[ServerFinding]:
@@ -83,17 +87,12 @@ def _health(server: PolarisServer) -> ServerFinding:
 
 def _versions(api: PolarisApi, server: PolarisServer) -> Iterator[ServerFinding]:
     floor = ".".join(map(str, FLOOR))
-    if server.version is None:
-        yield ServerFinding("version", "not asked", "the file names no `version`, and Polaris tells it to nobody")
-    elif tuple(map(int, server.version.split(".")[:2])) < FLOOR:
-        yield ServerFinding("version", "wrong", f"Polaris {server.version} is too old.", f"upgrade to {floor} or later")
-    else:
-        yield ServerFinding("version", "well", f"the file says Polaris {server.version}")
-    catalogs = [catalog["name"] for catalog in api.ask(management("GET", "catalogs"), _Catalogs).catalogs]
+    yield _declared_version(server.version, floor)
+    catalogs = api.ask(management("GET", "catalogs"), _Catalogs).catalogs
     if not catalogs:
         yield ServerFinding("endpoints", "not asked", "without a catalog Polaris lists none")
         return
-    asked = PolarisRequest("GET", (*CATALOG, "v1", "config"), query={"warehouse": catalogs[0]})
+    asked = PolarisRequest("GET", (*CATALOG, "v1", "config"), query={"warehouse": catalogs[0].name})
     offered = " ".join(api.ask(asked, _Config).endpoints)
     if _SINCE_1_7 in offered:
         yield ServerFinding("endpoints", "well", "it offers what Polaris has since 1.7")
@@ -103,3 +102,15 @@ def _versions(api: PolarisApi, server: PolarisServer) -> Iterator[ServerFinding]
         yield ServerFinding(
             "endpoints", "wrong", "It lacks what Polaris offers since 1.6.", f"upgrade to {floor} or later"
         )
+
+
+def _declared_version(version: str | None, floor: str) -> ServerFinding:
+    if version is None:
+        return ServerFinding("version", "not asked", "the file names no `version`, and Polaris tells it to nobody")
+    try:
+        is_old = tuple(map(int, version.split(".")[:2])) < FLOOR
+    except ValueError:  # of thousands of digits Python makes no number
+        return ServerFinding("version", "wrong", "The file's `version` is none of Polaris.", "correct it")
+    if is_old:
+        return ServerFinding("version", "wrong", f"Polaris {version} is too old.", f"upgrade to {floor} or later")
+    return ServerFinding("version", "well", f"the file says Polaris {version}")

@@ -4,6 +4,7 @@ import pytest
 
 from lakehouse.acceptance import scratch
 from lakehouse.engines.kafka import topic_names
+from lakehouse.iceberg.durable_files import local_path
 from lakehouse.settings import KafkaSettings, Settings
 from lakehouse_tests.acceptance.conftest import environ_of
 from lakehouse_tests.fixtures.lakes import Lake
@@ -20,3 +21,5 @@ def test_nothing_is_left(lake: Lake, spark_settings: Settings, broker: KafkaSett
         assert not [name for name in place.tables if name.startswith("lakehouse.")]
     assert lake.catalog.list_namespaces() == namespaces
     assert not [topic for topic in topic_names(broker) if topic.startswith(place.namespace)]
+    warehouse = local_path(lake.settings.warehouse)
+    assert warehouse is None or not (warehouse / place.namespace).exists()

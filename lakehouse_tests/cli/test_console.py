@@ -36,12 +36,27 @@ def test_no_control_character_of_a_text_reaches_the_terminal(*, terminal: bool) 
     table.add_row(Text(HOSTILE))
     console.print(table)
     console.print(HOSTILE, markup=False, highlight=False)
-    console.print(f"[bold]{HOSTILE.replace('[', chr(92) + '[')}[/bold]", style="red")
+    console.print(Text(HOSTILE, "bold"), style="red")
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert text.count(SHOWN) == 4
     assert not set(text) & set("\x07\x9b\u202e\r")
     own = {"\x1b[1m", "\x1b[0m", "\x1b[3m"}
     assert all(any(text[index:].startswith(code) for code in own) for index, c in enumerate(text) if c == "\x1b")
+
+
+def test_what_looks_like_markup_or_a_code_of_emoji_is_shown_as_it_is() -> None:
+    name = "a:b:c [red]x[/] [/y] [link=https://elsewhere]z \\[w]"
+    console = SafeConsole(file=StringIO(), width=200)
+    table = Table(name, title=name, caption=name)
+    table.add_row(name)
+    console.print(table)
+    console.print(name, style="red")
+    console.print(console.status(name).renderable)
+    with console.status("") as status:
+        status.update(name)
+        console.print(status.renderable)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert text.count(name) == 7
 
 
 @pytest.mark.parametrize("lines", [1, 20_000])

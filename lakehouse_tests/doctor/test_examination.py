@@ -1,8 +1,12 @@
 """In order, and no further than makes sense."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from lakehouse.doctor import examine
+import pytest
+
+from lakehouse.doctor import Diagnosis, examination, examine
+from lakehouse.doctor.catalog import scratch_table
 from lakehouse.settings import Settings, load_settings
 from lakehouse_tests.fixtures.fake_catalog import FakeCatalog
 from lakehouse_tests.fixtures.spark import REPOSITORY
@@ -32,3 +36,20 @@ def test_a_lake_on_a_laptop_is_well_but_for_its_jars(tmp_path: Path) -> None:
     findings = list(examine(_settings(tmp_path)))
     assert {finding.check for finding in findings if finding.state == "wrong"} <= {"jars", "disk", "kafka port"}
     assert (findings[-1].check, findings[-1].state) == ("capability", "well")
+
+
+def test_an_examination_that_fails_ends_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: Settings) -> Iterator[Diagnosis]:
+        raise OSError
+        yield
+
+    here = tuple((name, failing) for name, _ in examination._HERE)
+    monkeypatch.setattr(examination, "_HERE", here)
+    with FakeCatalog() as fake:
+        monkeypatch.setattr(fake, "lent", {"s3.access-key-id": "AKIA"})
+        monkeypatch.setattr(scratch_table, "credential", lambda *_: failing(_settings(tmp_path)))
+        findings = list(examine(_settings(tmp_path, catalog=fake.settings())))
+        assert ("DELETE", "/v1/lake/namespaces/") in {(method, path[:20]) for method, path, _ in fake.asked}
+    states = {finding.check: finding.state for finding in findings}
+    assert {name: states[name] for name, _ in here} == dict.fromkeys((name for name, _ in here), "wrong")
+    assert (states["credential"], states["roles"], "probe object" in states) == ("wrong", "well", True)

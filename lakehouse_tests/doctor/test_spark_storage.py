@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from lakehouse.doctor.spark_storage import spark_storage
+from lakehouse.iceberg.durable_files import local_path
 from lakehouse.settings import Settings
 from lakehouse_tests.fixtures.lakes import Lake
 
@@ -18,6 +19,8 @@ def test_spark_writes_reads_lists_and_deletes_and_nothing_is_left(lake: Lake, sp
     assert not [
         namespace for (namespace, *_) in lake.catalog.list_namespaces() if namespace.startswith("lakehouse_doc")
     ]
+    warehouse = local_path(lake.settings.warehouse)
+    assert warehouse is None or not list(warehouse.glob("lakehouse_doctor_*"))
 
 
 @pytest.mark.usefixtures("spark")

@@ -165,3 +165,65 @@ def test_a_folder_that_does_not_hold_the_locked_jars_is_refused(tmp_path: Path, 
     with pytest.raises(JarMismatch, match=r"b\.jar is missing; a\.jar has another SHA-256.*LAKEHOUSE_JARS"):
         fetch_jars(tmp_path / "pom.xml", fetched, lock, source=source)
     assert not fetched.exists()
+
+
+@pytest.mark.parametrize(
+    "record", ["{", "[]", "3", "null", '{"a.jar": 3}', '{"a.jar": []}', '{"a.jar": {}}', "\x00", ""]
+)
+def test_a_damaged_record_of_what_was_checked_counts_for_nothing(lock: Path, folder: Path, record: str):
+    path = folder.parent / "some.verified.json"
+    path.write_text(record)
+    assert verified_jars(lock, folder) == [folder / "b.jar", folder / "a.jar"]
+    written = path.read_bytes()
+    assert b"a.jar" in written
+    verified_jars(lock, folder)
+    assert path.read_bytes() == written
+
+
+def test_where_no_record_can_be_kept_all_is_checked_each_time(lock: Path, folder: Path):
+    (folder.parent / "some.verified.json").mkdir()
+    before = sorted(folder.parent.iterdir())
+    assert verified_jars(lock, folder) == [folder / "b.jar", folder / "a.jar"]
+    assert sorted(folder.parent.iterdir()) == before
+
+
+def test_a_jar_that_is_no_file_is_named(lock: Path, folder: Path):
+    for name in ("a.jar", "b.jar"):
+        (folder / name).unlink()
+    (folder / "a.jar").mkdir()
+    (folder / "b.jar").symlink_to("nowhere")
+    with pytest.raises(JarMismatch, match=r"a\.jar is no file; b\.jar is no file"):
+        verified_jars(lock, folder)
+
+
+@pytest.mark.parametrize("kind", ["a file", "a symbolic link", "a symbolic link to nowhere"])
+def test_what_is_no_folder_of_ours_is_not_replaced(
+    tmp_path: Path, lock: Path, folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    maven(tmp_path / "bin", "exit 1", monkeypatch)  # nobody has to call it
+    place = folder.parent / "other"
+    if kind == "a file":
+        place.touch()
+    else:
+        place.symlink_to(folder if kind == "a symbolic link" else "nowhere")
+        (folder / "a.jar").unlink()
+    with pytest.raises(JarMismatch, match=f"other is {kind[:15].strip()}.*Remedy: remove it"):
+        fetch_jars(tmp_path / "pom.xml", place, lock)
+
+
+def test_a_link_to_a_folder_of_the_locked_jars_is_used(tmp_path: Path, lock: Path, folder: Path):
+    place = folder.parent / "other"
+    place.symlink_to(folder)
+    assert fetch_jars(tmp_path / "pom.xml", place, lock) == [place / "b.jar", place / "a.jar"]
+
+
+def test_what_killed_fetches_have_left_is_removed_and_that_of_others_is_not(
+    tmp_path: Path, lock: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    maven(tmp_path / "bin", "mkdir -p $out; printf bee > $out/b.jar; printf ay > $out/a.jar", monkeypatch)
+    (folder / "a.jar").unlink()
+    for name in (".some-abc_1234", ".some-other-abc_1234", ".another-abc_1234"):
+        (folder.parent / name / "some").mkdir(parents=True)
+        (folder.parent / name / "some" / "b.jar").write_bytes(b"be")
+    fetch_jars(tmp_path / "pom.xml", folder, lock, console=Console(file=io.StringIO()))
+    assert sorted(path.name for path in folder.parent.glob(".*-*")) == [".another-abc_1234", ".some-other-abc_1234"]

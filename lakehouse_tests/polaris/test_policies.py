@@ -1,5 +1,6 @@
 """Polaris' policies beside what a table declares: each thing that one says is compared, or named as without a word."""
 
+import itertools
 import json
 from datetime import timedelta
 from typing import Any
@@ -8,7 +9,7 @@ import pandera.pyspark as pa
 import pytest
 
 from lakehouse import Expire, Maintenance, Orphans, Rewrite, Table
-from lakehouse.polaris import PolarisApi
+from lakehouse.polaris import PolarisApi, PolarisRefused
 from lakehouse.polaris.policies import ApplicablePolicy, PolicySetting, applicable_policies, compare_policies
 from lakehouse_tests.polaris.played_server import PlayedPolaris
 
@@ -110,3 +111,26 @@ def test_they_are_read_of_a_table(applied: PlayedPolaris, api: PolarisApi) -> No
         True,
         ["raw"],
     )
+
+
+@pytest.mark.parametrize("tokens", ["a", "ab"])
+def test_pages_that_come_again_and_again_end(
+    applied: PlayedPolaris, api: PolarisApi, monkeypatch: pytest.MonkeyPatch, tokens: str
+) -> None:
+    endless, answer = itertools.cycle(tokens), applied.answer
+
+    def paged(method: str, path: str, *rest: Any) -> tuple[int, Any]:
+        if "applicable-policies" in path:
+            return 200, {"applicable-policies": [], "next-page-token": next(endless)}
+        return answer(method, path, *rest)
+
+    monkeypatch.setattr(applied, "answer", paged)
+    with pytest.raises(PolarisRefused, match=r"raw\.flights has no end"):
+        applicable_policies(api, "lake_aws", "raw.flights")
+
+
+def test_what_no_lake_could_do_is_shown_as_it_is() -> None:
+    endless = policy("snapshot-expiry", config={"max_snapshot_age_days": 1e300})
+    assert compared(table(), endless)["max_snapshot_age_days"][0] == "1e+300 days"
+    deep = ApplicablePolicy("system.snapshot-expiry", "ours", '{"enable": true, "config": {"a": ' + "[" * 100_000)
+    assert compared(table(), deep) == {"system.snapshot-expiry": ("a content that is none of Polaris", "", "", False)}

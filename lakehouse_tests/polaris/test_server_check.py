@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lakehouse.polaris import PolarisApi, PolarisServer
+from lakehouse.polaris import PolarisApi, PolarisRefused, PolarisServer
 from lakehouse.polaris.server_check import check_server
 from lakehouse_tests.polaris.played_server import PlayedPolaris
 
@@ -26,7 +26,9 @@ def test_a_part_that_is_down_is_named(played: PlayedPolaris, server: PolarisServ
     assert message.endswith("says DOWN: metastore.")
 
 
-@pytest.mark.parametrize(("version", "state"), [('"1.6.1"', "wrong"), ('"1.7.0"', "well"), ('"2.0"', "well")])
+@pytest.mark.parametrize(
+    ("version", "state"), [('"1.6.1"', "wrong"), (f'"{"9" * 5000}.0"', "wrong"), ('"1.7.0"', "well"), ('"2.0"', "well")]
+)
 def test_the_floor(declare: Callable[..., PolarisServer], version: str, state: str) -> None:
     assert checked(declare(('"1.8.0"', version)))["version"][0] == state
 
@@ -44,3 +46,12 @@ def test_an_old_server_shows_itself_whatever_its_file_says(applied: PlayedPolari
 def test_nobody_at_the_management_port(declare: Callable[..., PolarisServer], played: PlayedPolaris) -> None:
     server = declare((f"health: {played.url}", "health: http://127.0.0.1:9"))
     assert checked(server)["health"][0] == "wrong"
+
+
+@pytest.mark.parametrize("catalog", [{}, {"name": None}, {"name": {"a": 1}}, 3])
+def test_catalogs_that_are_none_are_one_clear_error(
+    applied: PlayedPolaris, server: PolarisServer, catalog: object
+) -> None:
+    applied.catalogs = {"odd": catalog}  # type: ignore[dict-item]
+    with pytest.raises(PolarisRefused, match="the answer to GET /api/management/v1/catalogs is none of Polaris"):
+        checked(server)

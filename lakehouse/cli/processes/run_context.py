@@ -16,7 +16,7 @@ from lakehouse.engines.spark.connect_client import Remote
 
 BROKER, SPARK_CONNECT = "Kafka broker", "Spark Connect server"
 INTERRUPTED = 128 + signal.SIGINT
-_ENDING = (signal.SIGINT, signal.SIGTERM)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -81,9 +81,10 @@ def shielded() -> Generator[None]:
 
 @contextmanager
 def ended_by_signals() -> Generator[None]:
-    """Turn SIGTERM and SIGINT into exceptions, so that what was started is stopped.
+    """Turn SIGTERM, SIGHUP and SIGINT into exceptions, so that what was started is stopped, and what was made removed.
 
-    Also where the parent ignores SIGINT, as shells do for background jobs: Dagster would adopt that for SIGTERM.
+    Also where the parent ignores SIGINT, as shells do for background jobs: Dagster would adopt that for SIGTERM. A
+    SIGHUP that is ignored is so by somebody's wish, as after `nohup`.
     """
     with _handled_by(_end):
         yield
@@ -110,8 +111,8 @@ def say(context: Context, text: str) -> None:
 
 @contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Generator[None]:
-    former = {number: signal.getsignal(number) for number in _ENDING}
-    for number in _ENDING:
+    former = {number: signal.getsignal(number) for number in _handled()}
+    for number in former:
         signal.signal(number, handler)
     try:
         yield
@@ -120,12 +121,17 @@ def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Generator[N
             signal.signal(number, previous)
 
 
+def _handled() -> list[signal.Signals]:
+    is_wanted = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    return [number for number in _ENDING if number is not signal.SIGHUP or is_wanted]
+
+
 def _wait(_: int, __: FrameType | None) -> None:
     """Go on."""
 
 
 def _end(number: int, _: FrameType | None) -> NoReturn:
-    for ending in _ENDING:  # once is enough
+    for ending in _handled():  # once is enough
         signal.signal(ending, _wait)
     if number == signal.SIGINT:
         raise KeyboardInterrupt

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import dagster as dg
 from rich.table import Column, Table
+from rich.text import Text
 
 from lakehouse.cli.context import Context
 from lakehouse.cli.reports.outcome import RunOutcome
@@ -38,19 +39,19 @@ def show_derived(context: Context, lake: Lake, group: Mapping[str, Pinned], outc
     )
     for name, statement in statements.items():
         seconds = f"{outcome.step_seconds[name]:.1f}" if name in outcome.step_seconds else ""
-        shown.add_row(name, f"{statement.total:,}", seconds, ", ".join(computed_from(statement, outcome)))
+        shown.add_row(name, f"{statement.total:,}", seconds, Text(", ").join(computed_from(statement, outcome)))
     context.out.print(shown)
     for line in vintages(seals, statements):
         context.tell(line)
 
 
-def computed_from(statement: DeriveStatement, outcome: RunOutcome) -> list[str]:
-    """The inputs of a derived table, and of each the checks that failed, as markup."""
+def computed_from(statement: DeriveStatement, outcome: RunOutcome) -> list[Text]:
+    """The inputs of a derived table, and of each the checks that failed."""
     failed: dict[str, list[str]] = {}
     for table, check in sorted(outcome.failed_checks):
         failed.setdefault(table, []).append(check)
     return [
-        f"{name} [bold red]({', '.join(failed[name])} FAILED)[/]" if name in failed else name
+        Text.assemble(name, *([(f" ({', '.join(failed[name])} FAILED)", "bold red")] if name in failed else []))
         for name in statement.declared.values()
     ]
 

@@ -28,7 +28,7 @@ def show_quarantined(
         refused: pa.Table = lake.arrow(name, columns=columns).sort_by([(column, "ascending") for column in order])
         for row in refused.slice(0, _SHOWN).to_pylist():
             partition, offset, reason, message = (row[column] for column in columns)
-            shown.add_row(name, f"{partition}:{offset}", reason, message.replace("[", r"\["))
+            shown.add_row(name, f"{partition}:{offset}", reason, message)
         if refused.num_rows > _SHOWN:
             shown.add_row(name, "", "", f"… and {refused.num_rows - _SHOWN:,} more")
     if shown.row_count:

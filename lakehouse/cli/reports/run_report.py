@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import dagster as dg
 from rich.table import Column, Table
+from rich.text import Text
 
 from lakehouse.cli.context import Context
 from lakehouse.cli.reports.demo_report import show_demo
@@ -123,15 +124,15 @@ def _written(outcome: RunOutcome, name: str) -> str:
     return f"+{outcome.added[name]:,}" if outcome.added.get(name) else ""
 
 
-def _verdict(checks: Sequence[dg.AssetCheckEvaluation]) -> str:
+def _verdict(checks: Sequence[dg.AssetCheckEvaluation]) -> Text:
     passed = sum(check.passed for check in checks)
     warned = sum(is_warning(check) for check in checks)
-    parts = [f"[green]{passed} passed[/]"]
+    parts = [Text(f"{passed} passed", "green")]
     if warned:
-        parts.append(f"[yellow]{warned} warn{'s' * (warned == 1)}[/]")
+        parts.append(Text(f"{warned} warn{'s' * (warned == 1)}", "yellow"))
     if failed := len(checks) - passed - warned:
-        parts.append(f"[bold red]{failed} FAILED[/]")
-    return ", ".join(parts) if checks else ""
+        parts.append(Text(f"{failed} FAILED", "bold red"))
+    return Text(", ").join(parts) if checks else Text()
 
 
 def is_warning(check: dg.AssetCheckEvaluation) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from lakehouse.doctor.catalog.identity import identity
-from lakehouse.doctor.finding import Diagnosis, not_asked, warning, well, wrong
+from lakehouse.doctor.finding import Diagnosis, examined, not_asked, warning, well, wrong
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.catalogs.keys import DELEGATION
 from lakehouse.settings.catalogs.vended import STRAY_EXPIRY, Vended, sas_facts, vended
@@ -34,7 +34,7 @@ def credential(properties: Mapping[str, str], settings: CatalogSettings, locatio
             f"{DELEGATION.removeprefix('header.')} is missing.",
             "write access: vended into the catalog's file",
         )
-    yield from identity(lent, properties, settings)
+    yield from examined("identity", identity(lent, properties, settings))
     yield _expiry(lent)
 
 

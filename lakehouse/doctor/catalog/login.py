@@ -39,6 +39,12 @@ def _of_token(answer: RestAnswer, settings: CatalogSettings) -> Iterator[Diagnos
         return
     if (realm := _realm(answer, settings)) is not None:
         yield realm
+    elif answer.kind == "no token":
+        yield wrong(
+            "login",
+            "What answers where tokens are had gives none: it is no token endpoint.",
+            "correct `uri` (Polaris: it ends with /api/catalog) or oauth2_server_uri; see what a browser gets there",
+        )
     elif answer.status == HTTPStatus.NOT_FOUND:
         yield wrong(
             "login",

@@ -1,23 +1,27 @@
 """The other catalogs that are read from: does each let us in, and can a table of it be read?"""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import RESTError
 from pyiceberg.table import Table
 from requests import RequestException
+from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from lakehouse.doctor.catalog.login import login
 from lakehouse.doctor.catalog.rest_answers import RestAnswers
 from lakehouse.doctor.catalog.words import meaning
-from lakehouse.doctor.finding import Diagnosis, not_asked, refused, well, wrong
+from lakehouse.doctor.catalog.written_keys import written_keys
+from lakehouse.doctor.finding import Diagnosis, examined, not_asked, refused, well, wrong
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog import open_to_read
-from lakehouse.settings import CatalogSettings, Settings
+from lakehouse.settings import CatalogSettings, Settings, SettingsError
 
 _CHECK = "readable"
 _LET_READ = "let this principal list and load tables there, and read their files"
@@ -26,13 +30,24 @@ _LET_READ = "let this principal list and load tables there, and read their files
 def other_catalogs(settings: Settings) -> Iterator[Diagnosis]:
     """Of each: reach, clock, realm and login as of the own one; then a table is read. Nothing is ever written there."""
     for name, catalog in settings.other_catalogs.items():
-        for finding in _of(catalog):
+        for finding in examined(_CHECK, _of(catalog, settings.catalog)):
             yield replace(finding, check=f"{name}: {finding.check}")
 
 
-def _of(settings: CatalogSettings) -> Iterator[Diagnosis]:
+def _of(settings: CatalogSettings, own: CatalogSettings) -> Iterator[Diagnosis]:
+    if problems := [finding for finding in written_keys(settings) if finding.state == "wrong"]:
+        yield from problems
+        return
+    with suppress(SettingsError):  # what of the own one cannot be read is a finding of that
+        if _identity(settings) == _identity(own):
+            yield wrong(
+                "other",
+                "It is the own catalog: its tables are there a second time, and may be computed from themselves.",
+                "remove it from other_catalogs; tables of the own catalog are read without a catalog's name",
+            )
+            return
     if settings.type == "rest":
-        findings = list(login(RestAnswers(settings), settings))
+        findings = list(examined("login", login(RestAnswers(settings), settings)))
         yield from findings
         if any(finding.state == "wrong" and finding.check != "clock" for finding in findings):
             return
@@ -43,6 +58,26 @@ def _of(settings: CatalogSettings) -> Iterator[Diagnosis]:
     except (RESTError, RequestException, SQLAlchemyError, OSError, ValueError) as error:
         known = meaning(f"{type(error).__name__} {error}")
         yield wrong(_CHECK, *(known or (f"A table could not be read ({type(error).__name__}).", _LET_READ)))
+
+
+def _identity(settings: CatalogSettings) -> Hashable:
+    """What two catalogs that are one have in common, whoever logs in and wherever new tables go.
+
+    Raises:
+        SettingsError: a secret in the address cannot be read.
+    """
+    address = settings.address
+    match settings.type:
+        case "sql":
+            url = make_url(address)
+            is_file = url.get_backend_name() == "sqlite" and url.database is not None
+            database = Path(url.database or "").resolve() if is_file else url.database
+            return url.get_backend_name(), url.host, url.port, database, settings.name
+        case "rest":
+            parts = urlsplit(address)
+            return parts.hostname, parts.port, parts.path.rstrip("/"), settings.realm, settings.warehouse
+        case "glue":
+            return address, settings.region, settings.properties.get("glue.id")
 
 
 def _readable(catalog: Catalog) -> Diagnosis:

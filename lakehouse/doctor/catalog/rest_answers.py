@@ -5,7 +5,7 @@ Iceberg REST specification: `/v1/oauth/tokens`, `/v1/config`, `/v1/{prefix}/name
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Literal
@@ -135,6 +135,8 @@ class RestAnswers:
                 token = msgspec.json.decode(answer.body, type=_Token).access_token
             except msgspec.MsgspecError:
                 token = ""
+            if not token:  # a page of somebody else, such as a portal's form to log in
+                return replace(answer, status=int(HTTPStatus.NOT_FOUND), kind="no token")
             self._session.headers["Authorization"] = f"Bearer {token}"
         return answer
 

@@ -1,7 +1,10 @@
 """A table of our own in the catalog: may we make it, what is lent for it, and does the catalog keep the protocol?"""
 
+import os
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 from requests import RequestException
@@ -10,8 +13,9 @@ from lakehouse.doctor.catalog.credential import credential
 from lakehouse.doctor.catalog.probe_object import probe_object
 from lakehouse.doctor.catalog.rest_answers import LoadedTable, RestAnswer, RestAnswers
 from lakehouse.doctor.catalog.words import meaning
-from lakehouse.doctor.finding import Diagnosis, not_asked, refused, well, wrong
+from lakehouse.doctor.finding import Diagnosis, examined, not_asked, refused, well, wrong
 from lakehouse.errors import LakehouseError
+from lakehouse.iceberg.durable_files import local_path
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.catalog.probe import probe
 from lakehouse.protocol.catalog.refusal import catalog_refusal
@@ -57,15 +61,16 @@ def _with_table(answers: RestAnswers, settings: CatalogSettings, namespace: str,
     except msgspec.MsgspecError:
         yield wrong("reach", "The catalog's answer about a table is none of Iceberg's.", "upgrade the catalog")
     else:
-        yield from credential(loaded.properties, settings, loaded.metadata.location)
-        yield from probe_object(loaded.metadata.location, answers.storage(loaded))
+        location = loaded.metadata.location
+        yield from examined("credential", credential(loaded.properties, settings, location))
+        yield from examined("probe object", probe_object(location, answers.storage(loaded)))
     if not (dropped := answers.drop_table(namespace, table)).ok:
         yield _denied("drop a table", dropped)
 
 
 def scratch_of_sql(settings: CatalogSettings) -> Iterator[Diagnosis]:
     """The warehouse itself, and the protocol."""
-    yield from probe_object(settings.warehouse, python_properties(settings))
+    yield from examined("probe object", probe_object(settings.warehouse, python_properties(settings)))
     yield from capability(settings, f"{PREFIX}{secrets.token_hex(4)}")
 
 
@@ -87,6 +92,7 @@ def capability(settings: CatalogSettings, namespace: str) -> Iterator[Diagnosis]
         finally:
             if not present:
                 catalog.drop_namespace(namespace)
+                drop_folder(settings.warehouse, namespace)
     except LakehouseError as error:
         yield refused(check, error)
     except Exception as error:  # noqa: BLE001 - a store, a server and a driver refuse in errors of their own
@@ -101,6 +107,15 @@ def capability(settings: CatalogSettings, namespace: str) -> Iterator[Diagnosis]
             )
     else:
         yield well(check, "the catalog keeps branches apart and checks requirements")
+
+
+def drop_folder(warehouse: str, namespace: str) -> None:
+    """Remove the empty folders that dropped tables of a namespace have left on a disk of this machine."""
+    top = local_path(warehouse)
+    if top is not None and top.is_absolute():
+        for folder, _, _ in os.walk(top / namespace, topdown=False):
+            with suppress(OSError):  # a server keeps files in it
+                Path(folder).rmdir()
 
 
 def _denied(doing: str, answer: RestAnswer) -> Diagnosis:

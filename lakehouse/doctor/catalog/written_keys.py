@@ -13,10 +13,10 @@ from lakehouse.settings.catalogs.properties import python_properties
 IDENTITY_FILE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 
-def written_keys(settings: Settings) -> Iterator[Diagnosis]:
+def written_keys(catalog: CatalogSettings) -> Iterator[Diagnosis]:
     """The catalog's secrets can be read, and its credential has two parts."""
     try:
-        properties = python_properties(settings.catalog)
+        properties = python_properties(catalog)
     except SettingsError as error:
         yield wrong("secrets", error.message, error.remedy)
         return

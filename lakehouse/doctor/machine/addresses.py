@@ -6,10 +6,11 @@ Kubernetes opens a NodePort, 30000 to 32767 by default, on the address of every 
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from lakehouse.doctor.finding import Diagnosis, wrong
-from lakehouse.settings import Settings
+from lakehouse.settings import Settings, SettingsError
 
 _NODE_PORTS = range(30000, 32768)
 _CLUSTER = (".svc", ".cluster.local")
@@ -19,11 +20,19 @@ def cluster_addresses(settings: Settings) -> Iterator[Diagnosis]:
     """Those of the catalog, of Spark Connect, and of Kafka."""
     catalog, remote = settings.catalog, settings.platform.remote_address
     if catalog.type == "rest":
-        yield from address("catalog", "uri of the catalog", catalog.address)
+        with suppress(SettingsError):  # a secret in it that cannot be read is a finding of its own
+            yield from address("catalog", "uri of the catalog", catalog.address)
     if remote:
         yield from address("spark", "remote of the platform", remote)
-    for server in settings.kafka.bootstrap_servers.split(","):
-        yield from address("kafka", "bootstrap_servers", f"kafka://{server.strip()}")
+    for server in filter(None, map(str.strip, settings.kafka.bootstrap_servers.split(","))):
+        if port_of(server) is None:
+            yield wrong(
+                "kafka",
+                f"bootstrap_servers: {server!r} is not host:port.",
+                "write host:port, with commas between brokers, and the host of IPv6 in [ ]; in its file of conf/kafka",
+            )
+        else:
+            yield from address("kafka", "bootstrap_servers", _kafka(server))
 
 
 def address(check: str, key: str, url: str) -> Iterator[Diagnosis]:
@@ -34,8 +43,12 @@ def address(check: str, key: str, url: str) -> Iterator[Diagnosis]:
         key: where the address stands.
         url: with a scheme.
     """
-    parts = urlsplit(url)
-    host, port = parts.hostname or "", parts.port
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # its words may repeat a password
+        yield wrong(check, f"{key} is no address: its host or its port cannot be read.", "correct it")
+        return
     if not host.endswith(_CLUSTER):
         return
     if port in _NODE_PORTS:
@@ -52,6 +65,27 @@ def address(check: str, key: str, url: str) -> Iterator[Diagnosis]:
             f"{key}: {host} is a name of the inside of a cluster, and {inside}.",
             "use the address of a node with the NodePort, of a load balancer or of an ingress",
         )
+
+
+def port_of(server: str) -> int | None:
+    """The port of a broker.
+
+    Args:
+        server: `host:port`, with or without the listener's protocol before it.
+
+    Returns:
+        None if it is something else.
+    """
+    try:
+        parts = urlsplit(_kafka(server))
+        port = parts.port
+    except ValueError:
+        return None
+    return port if parts.hostname and port else None
+
+
+def _kafka(server: str) -> str:
+    return f"kafka://{server.rpartition('://')[2]}"
 
 
 def _known(host: str) -> bool:

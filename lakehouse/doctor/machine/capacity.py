@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lakehouse.doctor.finding import Diagnosis, refused, warning, well, wrong
+from lakehouse.doctor.machine.addresses import port_of
 from lakehouse.engines.java import JavaUnusable, require_java
 from lakehouse.engines.kafka.local.local_broker import LocalBroker
 from lakehouse.engines.spark.connect_client import Remote
@@ -51,9 +52,10 @@ def room(folder: Path, free: int) -> Diagnosis:
 def ports(settings: Settings) -> Iterator[Diagnosis]:
     """Ports that servers of ours want."""
     if settings.kafka.local:
-        broker = LocalBroker.of(settings)
-        port = int(settings.kafka.bootstrap_servers.rpartition(":")[2])
-        yield _port("kafka port", port, ours=broker.running(), key="bootstrap_servers in its file of conf/kafka")
+        port = port_of(settings.kafka.bootstrap_servers)
+        if port is not None:  # otherwise a finding of the addresses
+            ours = LocalBroker.of(settings).running()
+            yield _port("kafka port", port, ours=ours, key="bootstrap_servers in its file of conf/kafka")
     if settings.platform.remote is not None and settings.platform.master is not None:
         remote = Remote.of(settings)
         if remote.here and not remote.answers(1):

@@ -1,12 +1,13 @@
 """Manifests of Kubernetes whose `apiVersion` the operators of today serve no more."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
 import yaml
 
-from lakehouse.doctor.finding import Diagnosis, State, well, wrong
+from lakehouse.doctor.finding import Diagnosis, State, examined, not_asked, well, wrong
 
 # Group → version → how it is, and what to write. Apache's operator 1.0, Kubeflow's 2.5, Strimzi 1.0.
 _OLD: Mapping[str, Mapping[str, tuple[State, str]]] = {
@@ -22,19 +23,34 @@ def manifest_versions(folder: Path) -> Iterator[Diagnosis]:
     Args:
         folder: of YAML files.
     """
-    findings = [finding for path in sorted(_files(folder)) for finding in _of_file(path)]
-    yield from findings or [well("manifests", f"no manifest in {folder} has an old apiVersion")]
+    unread: list[OSError] = []
+    files = sorted(
+        Path(place, name)
+        for place, _, names in os.walk(folder, onerror=unread.append)
+        for name in names
+        if name.endswith((".yaml", ".yml"))
+    )
+    findings = [finding for path in files for finding in examined("manifests", _of_file(path), str(path))]
+    yield from (_unreadable(Path(error.filename), error, "name a folder that can be read") for error in unread)
+    yield from findings
+    if not files and not unread:
+        yield not_asked("manifests", f"there is no YAML file in {folder}")
+    elif not findings and not unread:
+        yield well("manifests", f"no manifest in {folder} has an old apiVersion")
 
 
-def _files(folder: Path) -> Iterable[Path]:
-    return (path for path in folder.rglob("*") if path.suffix in {".yaml", ".yml"})
+def _unreadable(path: Path, error: OSError, remedy: str) -> Diagnosis:
+    return wrong("manifests", f"{path} cannot be read ({error.strerror}).", remedy)
 
 
 def _of_file(path: Path) -> Iterator[Diagnosis]:
     try:
         documents = cast("list[object]", list(yaml.safe_load_all(path.read_text(encoding="utf-8"))))
-    except (yaml.YAMLError, UnicodeDecodeError):
-        yield wrong("manifests", f"{path} is no YAML.", "correct it; a template has to be rendered first")
+    except OSError as error:
+        yield _unreadable(path, error, "remove it, or make it readable")
+        return
+    except (yaml.YAMLError, ValueError, RecursionError):  # a date that is none, a nesting that is too deep
+        yield wrong("manifests", f"{path} is no YAML that can be read.", "correct it; render a template first")
         return
     for document in documents:
         keys = cast("dict[str, object]", document) if isinstance(document, dict) else {}

@@ -157,7 +157,7 @@ class _Shipment:
 
 def _progress(console: Console | None) -> Progress:
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

@@ -15,12 +15,12 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
-ENDING = (signal.SIGTERM, signal.SIGINT)
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @contextmanager
 def cancelled_by_signals(cancel: Callable[[], object]) -> Generator[None]:
-    """Call `cancel` on another thread when SIGTERM or SIGINT arrives, besides whatever the handlers do.
+    """Call `cancel` on another thread when SIGTERM, SIGINT or SIGHUP arrives, besides whatever the handlers do.
 
     A SIGTERM that nobody handles becomes `SystemExit`, so that `finally` blocks run. Outside the main thread, where
     Python delivers no signals, this does nothing.

@@ -57,4 +57,4 @@ def test_an_input_whose_check_failed_is_named_beside_what_was_computed_from_it()
     ):
         outcome.checks[table, name] = check(table, name, passed=passed, severity=severity)
     statement = DeriveStatement("full", 1, 1, declared={"a": "raw.a", "b": "raw.b"})
-    assert computed_from(statement, outcome) == ["raw.a [bold red](contract, unique_key FAILED)[/]", "raw.b"]
+    assert list(map(str, computed_from(statement, outcome))) == ["raw.a (contract, unique_key FAILED)", "raw.b"]

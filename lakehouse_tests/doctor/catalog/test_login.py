@@ -58,3 +58,13 @@ def test_nobody_there_and_no_login_given(fake: FakeCatalog) -> None:
         silent = fake.settings(uri=f"http://127.0.0.1:{taken.getsockname()[1]}")
         assert "connection refused" in findings(silent)["reach"].message
     assert findings(fake.settings(properties={}))["login"].message.startswith("The catalog wants a login")
+
+
+@pytest.mark.parametrize("body", ["<html>Log in</html>", {"access_token": ""}])
+def test_a_page_in_the_place_of_a_token_is_no_login(
+    fake: FakeCatalog, body: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fake, "answer", lambda *_: (200, body))
+    by_check = findings(fake.settings())
+    assert (by_check["login"].state, "no token endpoint" in by_check["login"].message) == ("wrong", True)
+    assert "warehouse" not in by_check

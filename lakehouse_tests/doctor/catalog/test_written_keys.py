@@ -32,7 +32,7 @@ def test_a_credential_that_is_not_id_and_secret_is_named(credential: str) -> Non
 
 def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LAKE_CREDENTIAL", raising=False)
-    (finding,) = written_keys(load_settings(CONF, {"LAKEHOUSE_CATALOG": "polaris-aws"}))
+    (finding,) = written_keys(load_settings(CONF, {"LAKEHOUSE_CATALOG": "polaris-aws"}).catalog)
     assert (finding.state, "LAKE_CREDENTIAL" in finding.message) == ("wrong", True)
 
 

@@ -8,6 +8,7 @@ import typer
 
 from lakehouse.cli.context import AsJson, Context, context_of, print_json
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
+from lakehouse.cli.processes.run_context import ended_by_signals
 
 if TYPE_CHECKING:
     from lakehouse.doctor import Diagnosis
@@ -32,22 +33,22 @@ def doctor(
 
     It makes a namespace, a table and an object of its own, and removes them. Exit 1: something is wrong.
     """
-    from lakehouse.doctor import examine, manifest_versions
+    from lakehouse.doctor import examine, examined, manifest_versions
 
     context = context_of(ctx)
     names = {"LAKEHOUSE_CATALOG": catalog, "LAKEHOUSE_PLATFORM": platform, "LAKEHOUSE_KAFKA": kafka}
     settings = context.settings_with({variable: name for variable, name in names.items() if name})
     if spark and read_only:
         raise typer.BadParameter("Spark writes a table; leave out --read-only or --spark")
-    with context.err.status("doctor"):
+    with ended_by_signals(), context.err.status("doctor"):
         findings = [
             *examine(settings, read_only=read_only),
-            *(manifest_versions(manifests) if manifests is not None else []),
+            *(examined("manifests", manifest_versions(manifests)) if manifests is not None else []),
         ]
         if spark:
             from lakehouse.doctor.spark_storage import spark_storage
 
-            findings += spark_storage(settings)
+            findings += examined("spark", spark_storage(settings))
     _show(context, findings, as_json=as_json)
     if any(finding.state == "wrong" for finding in findings):
         raise typer.Exit(PROMISE_BROKEN)

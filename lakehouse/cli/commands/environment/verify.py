@@ -2,16 +2,20 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Column, Table
+from rich.text import Text
 
 from lakehouse.cli.context import AsJson, Context, context_of
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
+from lakehouse.cli.processes.run_context import ended_by_signals, shielded
+from lakehouse.errors import LakehouseError
 from lakehouse.quantities import quantity
 from lakehouse.settings import Settings
 from lakehouse.settings.document import read_document
@@ -20,7 +24,12 @@ from lakehouse.settings.shipped import SELECTION
 if TYPE_CHECKING:
     from lakehouse.acceptance import Outcome
 
+_MOST_MINUTES = 7 * 24 * 60
 _STYLES = {"seen": "green", "not seen": "yellow", "refused": "bold red"}
+
+
+class PageRefused(LakehouseError):
+    """The file that the result is to be written to cannot be written."""
 
 
 def verify(
@@ -30,7 +39,9 @@ def verify(
     platform: Annotated[str, typer.Option(help="A file of conf/platforms; default: the one that is selected.")] = "",
     kafka: Annotated[str, typer.Option(help="A file of conf/kafka; default: the one that is selected.")] = "",
     records: Annotated[int, typer.Option(min=30, max=1_000_000, help="How many are sent to each topic.")] = 3000,
-    minutes: Annotated[float, typer.Option(min=0.1, help="After so long no further trial is begun.")] = 30,
+    minutes: Annotated[
+        float, typer.Option(min=0.1, max=_MOST_MINUTES, help="After so long no further trial is begun.")
+    ] = 30,
     page: Annotated[Path | None, typer.Option(help="Write the result to this file, as a page in Markdown.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, only show what would be made.")] = False,
     as_json: AsJson = False,
@@ -52,12 +63,15 @@ def verify(
         kind: name or os.environ.get(f"LAKEHOUSE_{kind.upper()}") or selection.text(kind, "local")
         for kind, name in names.items()
     }
+    if page is not None:
+        _require_writable(page)
     if not yes:
         _show_plan(context, names, records, minutes, [trial.name for trial in TRIALS], as_json=as_json)
         return
     settings.state.make()
     outcomes: list[Outcome] = []
-    with context.err.status("verify") as status, scratch(settings, records, status.update, environ) as place:
+    with ended_by_signals(), context.err.status("verify") as status, _removed_whole() as made:
+        place = made.enter_context(scratch(settings, records, status.update, environ))
         for outcome in carry_out(place, minutes * 60):
             outcomes.append(outcome)
             context.err.print(f"{outcome.trial}: {outcome.verdict}", style=_STYLES[outcome.verdict], highlight=False)
@@ -66,6 +80,34 @@ def verify(
     _show(context, settings, outcomes, as_json=as_json)
     if any(outcome.verdict == "refused" for outcome in outcomes):
         raise typer.Exit(PROMISE_BROKEN)
+
+
+@contextmanager
+def _removed_whole() -> Generator[ExitStack]:
+    """What is made with it is removed at the end, which no further signal interrupts."""
+    made = ExitStack()
+    try:
+        yield made
+    finally:
+        with shielded():
+            made.close()
+
+
+def _require_writable(page: Path) -> None:
+    """Open the file before the trials, which nobody wants to repeat; where there was none, none is left.
+
+    Raises:
+        PageRefused: it cannot be written.
+    """
+    is_new = not os.path.lexists(page)
+    try:
+        page.open("a").close()
+        if is_new:
+            page.unlink()
+    except OSError as error:
+        raise PageRefused(
+            f"--page: {page}: {error.strerror}.", remedy="name a file that can be written, in a folder that is there"
+        ) from None
 
 
 def _show_plan(
@@ -101,5 +143,5 @@ def _show(context: Context, settings: Settings, outcomes: "list[Outcome]", *, as
     )
     for outcome in outcomes:
         to_do = f" To do: {outcome.remedy}." if outcome.remedy else ""
-        lines.add_row(outcome.trial, f"[{_STYLES[outcome.verdict]}]{outcome.verdict}[/]", f"{outcome.evidence}.{to_do}")
+        lines.add_row(outcome.trial, Text(outcome.verdict, _STYLES[outcome.verdict]), f"{outcome.evidence}.{to_do}")
     context.out.print(lines)

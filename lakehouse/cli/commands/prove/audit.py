@@ -114,7 +114,7 @@ def _audit_ours(context: Context, names: Sequence[str], *, as_json: bool, scan: 
     if not holds:
         for doubt in unsure if not as_json else ():
             context.out.print(f"NOT PROVEN: {doubt}", style="yellow", soft_wrap=True, markup=False, highlight=False)
-        _conclude(context, "[bold red]A promise is broken.[/]", quiet=as_json)
+        _conclude(context, "A promise is broken.", "bold red", quiet=as_json)
         raise typer.Exit(PROMISE_BROKEN)
     if unsure:
         remedies = ["correct what does not load"] if proofs.not_loaded else []
@@ -126,7 +126,7 @@ def _audit_ours(context: Context, names: Sequence[str], *, as_json: bool, scan: 
             remedy="; ".join(dict.fromkeys(remedies)),
         )
     kept = "Every promise holds" + (", without P2." if context.settings.catalog.reservation else ".")
-    _conclude(context, f"[green]{kept}[/]", quiet=as_json)
+    _conclude(context, kept, "green", quiet=as_json)
 
 
 def _first(doubts: Sequence[str]) -> str:
@@ -147,6 +147,6 @@ def _remedy(declared: Declarations, name: str, finding: AuditFinding) -> str:
     return remedy_for(declared, finding.kind, getattr(finding, "table", "") or name, finding.message)
 
 
-def _conclude(context: Context, verdict: str, *, quiet: bool) -> None:
+def _conclude(context: Context, verdict: str, style: str, *, quiet: bool) -> None:
     if not quiet:
-        context.out.print(verdict)
+        context.out.print(verdict, style=style)

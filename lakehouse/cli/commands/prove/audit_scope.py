@@ -137,11 +137,6 @@ def all_tables(declared: Declarations) -> Sequence[str]:
     return sorted(declared.tables)
 
 
-def plain(text: str) -> str:
-    """A text as it is, not as markup."""
-    return text.replace("[", r"\[")
-
-
 def show_finding(context: Context, finding: AuditFinding, *, subject: str, remedy: str) -> None:
     """Print one broken promise, of a table or of what was proven, with what to do about it."""
     partition, offsets = getattr(finding, "partition", None), getattr(finding, "offsets", "")

@@ -10,6 +10,7 @@ import typer
 from pyiceberg.exceptions import NoSuchTableError
 from pyspark.sql import SparkSession
 from rich.table import Column, Table
+from rich.text import Text
 
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
@@ -122,7 +123,7 @@ def _show(context: Context, compared: Sequence[ReplayResult], numbers: TopicNumb
         Column("table", no_wrap=True), Column("rows", justify="right"), Column("read again", justify="right"), "verdict"
     )
     for result in compared:
-        verdict = "[green]equal[/]" if result.equal else "[bold red]different[/]"
+        verdict = Text("equal", "green") if result.equal else Text("different", "bold red")
         lines.add_row(result.table, f"{result.stored:,}", f"{result.replayed:,}", verdict)
     context.out.print(lines)
     for result in compared:

@@ -128,7 +128,7 @@ def _show(context: Context, stream: str, loss: Loss) -> None:
     lines = Table(Column("partition", justify="right"), "given up", Column("offsets", justify="right"), "goes on at")
     for partition, end in sorted(loss.statement.end.items()):
         for start, until in loss.accepted.get(partition, [(end, end)]):
-            span = rf"\[{start}, {until})" if until > start else "-"
+            span = f"[{start}, {until})" if until > start else "-"
             lines.add_row(loss.statement.numbers.label(partition), span, f"{until - start:,}", str(max(end, until)))
     context.out.print(lines)
     context.out.print(

@@ -2,7 +2,6 @@
 
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import plain
 from lakehouse.cli.context import Context
 from lakehouse.proofs.foreign import ForeignProof
 from lakehouse.quantities import quantity
@@ -47,7 +46,7 @@ def _ranges(proof: ForeignProof) -> Table:
     for part in proof.ranges:
         span = f"[{part.first}, {part.end})" if part.first is not None else "none"
         numbers = (part.rows, part.without_value, part.without_record, part.ahead)
-        lines.add_row(str(part.partition), plain(span), *(f"{number:,}" for number in numbers))
+        lines.add_row(str(part.partition), span, *(f"{number:,}" for number in numbers))
     return lines
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table as IcebergTable
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, plain
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables
 from lakehouse.cli.context import Context
 from lakehouse.proofs.audit import Finding, FindingsDecide
 from lakehouse.protocol.errors import SealBroken
@@ -73,7 +73,7 @@ def _show(context: Context, proofs: Sequence[LeaseProof]) -> None:
     )
     for proof in proofs:
         if proof.holders or not proof.holds:
-            holders = plain(", ".join(proof.holders)) or "nobody"
+            holders = ", ".join(proof.holders) or "nobody"
             lines.add_row(proof.table, holders, "all" if proof.holds else f"not {len(proof.findings)}")
     if not lines.row_count:
         return

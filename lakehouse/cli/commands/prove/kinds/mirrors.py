@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, plain
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind
 from lakehouse.cli.context import Context
 from lakehouse.steps.cdc.verify.audit import MirrorProof, audit_mirror
 
@@ -32,7 +32,7 @@ def _show(context: Context, proofs: Sequence[MirrorProof]) -> None:
             f"{proof.fold.refused:,}",
             f"{proof.doubt.count:,}",
         )
-        lines.add_row(proof.mirror, *counts, plain(proof.fold.looked_at or "nothing yet"))
+        lines.add_row(proof.mirror, *counts, proof.fold.looked_at or "nothing yet")
     context.out.print(lines)
     for proof in proofs:
         if proof.doubt.count and proof.doubt.bearable:

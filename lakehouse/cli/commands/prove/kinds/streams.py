@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, plain
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind
 from lakehouse.cli.context import Context
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
 from lakehouse.proofs.audit import StreamProof, audit_stream
@@ -36,14 +36,14 @@ def _show_one(context: Context, proof: StreamProof) -> None:
     )
     for proven in proof.ranges:
         span = f"[{proven.first}, {proven.end})" if proven.first is not None else f"none below {proven.end}"
-        lines.add_row(proven.table, str(proven.partition), plain(span), f"{proven.rows:,}", proven.decided_by)
+        lines.add_row(proven.table, str(proven.partition), span, f"{proven.rows:,}", proven.decided_by)
     context.out.print(lines)
     for rule, rows in proof.dropped.items():
-        context.out.print(plain(f"of the records read, {rows:,} were dropped by a declared rule ({rule})"))
+        context.out.print(f"of the records read, {rows:,} were dropped by a declared rule ({rule})")
     for table, rows in proof.removed.items():
-        context.out.print(plain(f"of the records read, maintenance has removed {rows:,} from {table}"))
+        context.out.print(f"of the records read, maintenance has removed {rows:,} from {table}")
     if proof.invisible:
-        context.out.print(plain(f"offsets without a record: {proof.invisible_because}"))
+        context.out.print(f"offsets without a record: {proof.invisible_because}")
     for absence in proof.absent:
         context.out.print(
             f"{absence}: their records are in its siblings.", soft_wrap=True, markup=False, highlight=False
