@@ -108,7 +108,7 @@ def _keys(model: type[BaseModel]) -> Iterator[str]:
 
 def variables_of_secrets(conf: Path) -> set[str]:
     """The variables that files of settings refer to, also those that are not chosen."""
-    files = [*conf.glob("*.yaml"), *conf.glob("*/*.yaml")]
+    files = [file for file in (*conf.glob("*.yaml"), *conf.glob("*/*.yaml")) if file.is_file()]
     return {name for file in files for name in variables_in(file.read_text(encoding="utf-8", errors="replace"))}
 
 

@@ -1,6 +1,7 @@
 """What is made for an acceptance run is gone afterwards; what was there before stays."""
 
 import pytest
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from lakehouse.acceptance import scratch
 from lakehouse.engines.kafka import topic_names
@@ -20,6 +21,8 @@ def test_nothing_is_left(lake: Lake, spark_settings: Settings, broker: KafkaSett
         assert all(lake.catalog.table_exists(name) for name in place.tables)
         assert not [name for name in place.tables if name.startswith("lakehouse.")]
     assert lake.catalog.list_namespaces() == namespaces
-    assert not [topic for topic in topic_names(broker) if topic.startswith(place.namespace)]
+    # A broker takes a moment to forget what it has deleted.
+    forgotten = Retrying(retry=retry_if_result(bool), stop=stop_after_delay(60), wait=wait_fixed(0.1))
+    forgotten(lambda: [topic for topic in topic_names(broker) if topic.startswith(place.namespace)])
     warehouse = local_path(lake.settings.warehouse)
     assert warehouse is None or not (warehouse / place.namespace).exists()

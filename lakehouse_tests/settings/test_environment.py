@@ -36,6 +36,15 @@ def test_a_secret_that_a_file_refers_to_may_have_a_name_like_ours(conf: Path) ->
     assert "LAKEHOUSE_MINES" in refusal(conf, {"LAKEHOUSE_MINES": "hunter2"})
 
 
+def test_what_is_no_file_and_not_chosen_is_left_alone(conf: Path) -> None:
+    (conf / "catalogs" / "folder.yaml").mkdir()
+    (conf / "catalogs" / "gone.yaml").symlink_to(conf / "nowhere")
+    load_settings(conf, {})
+    for name in ("folder", "gone"):
+        with pytest.raises(SettingsError, match=rf"{name}\.yaml"):
+            load_settings(conf, {"LAKEHOUSE__CATALOG": name})
+
+
 def test_each_key_can_be_set_by_a_name_that_a_shell_accepts(conf: Path) -> None:
     (conf / "catalogs" / "local.yaml").write_text(
         "type: rest\nuri: http://a\nwarehouse: w\nproperties: {header.X-Iceberg-Scope: a, s3.region: b}\n"
