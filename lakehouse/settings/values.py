@@ -10,8 +10,10 @@ from urllib.parse import urlsplit
 # Control, format (zero width, direction of writing), private, surrogate; ends of lines and paragraphs.
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 _ARN = re.compile(r"arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:(\d{12})?:[^\s:].*")
-_HTTP = re.compile(r"https?://")
-_ADDRESS = re.compile(r"https?://(?:[^/?#]*@)?(?P<host>\[[^\]]+\]|[\w.-]+)(?::(?P<port>[0-9]{0,5}))?(?:[/?#]\S*)?")
+_HTTP = re.compile(r"https?://", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"https?://(?:[^/?#]*@)?(?P<host>\[[^\]]+\]|[\w.-]+)(?::(?P<port>[0-9]{0,5}))?(?:[/?#]\S*)?", re.IGNORECASE
+)
 _HIGHEST_PORT = 65_535
 _CATALOG = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
 _SPARKS_CATALOGS = frozenset({"lake", "spark_catalog"})

@@ -57,7 +57,7 @@ os.killpg(0, {signal.SIGINT})
 def test_one_that_is_stopped_ends_as_gently_as_any(daemon: Daemon):
     program = STUBBORN.replace("signal.SIG_IGN", "lambda *_: exit(print('bye'))")
     number = started(daemon, program)
-    while "deaf" not in daemon.log.read_text():
+    while "deaf\n" not in daemon.log.read_text():
         time.sleep(0.02)
     os.kill(number, signal.SIGSTOP)
     assert daemon.stop(patience=30)
@@ -73,7 +73,7 @@ def test_what_it_prints_is_in_its_log(daemon: Daemon):
 
 def test_one_that_ignores_the_request_to_end_is_ended(daemon: Daemon):
     number = started(daemon, STUBBORN)
-    while "deaf" not in daemon.log.read_text():
+    while "deaf\n" not in daemon.log.read_text():
         time.sleep(0.02)
     assert daemon.stop(patience=0.2) is True
     assert not psutil.pid_exists(number)
