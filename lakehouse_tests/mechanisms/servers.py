@@ -28,6 +28,8 @@ def _table_decides(original: Function) -> Function:
 
 
 _PATIENCE = "protocol/catalog/rest_catalog/test_timeouts.py::"
+_SESSION = "protocol/catalog/rest_catalog/test_rest_session.py::"
+_RENEWALS = "protocol/catalog/rest_catalog/test_lent_renewals.py::"
 _SHARING = "protocol/cleanup/test_shared_files.py::"
 _PROPERTIES = "protocol/catalog/rest_catalog/test_safe_properties.py::"
 _WEB = "orchestration/web/test_server.py::"
@@ -94,6 +96,27 @@ SERVERS = (
         keeps="lakehouse.protocol.catalog.rest_catalog.timeouts:patient",
         lets_pass=gives(None),
         guard=_PATIENCE + "test_a_silent_catalog_is_not_waited_for_without_end",
+    ),
+    Mechanism(
+        name="a commit is not read elsewhere",
+        promise="P1: A proxy that sends a commit elsewhere has it taken for published, and its rows are lost.",
+        keeps="lakehouse.protocol.catalog.rest_catalog.rest_session:_refuse_lost_body",
+        lets_pass=gives(None),
+        guard=_SESSION + "test_a_commit_that_is_sent_elsewhere_to_be_read_is_not_done[302]",
+    ),
+    Mechanism(
+        name="no words of a catalog",
+        promise="P5: A secret that a server repeats in its answer is shown in the run's events.",
+        keeps="lakehouse.protocol.catalog.rest_catalog.rest_session:_without_words",
+        lets_pass=gives(None),
+        guard=_SESSION + "test_the_words_of_a_server_go_no_further[error-403]",
+    ),
+    Mechanism(
+        name="keys that still hold",
+        promise="P5: A job ends because one renewal of its keys lent less than before, though they hold for minutes.",
+        keeps="lakehouse.protocol.catalog.rest_catalog.lent_storage:_lacks",
+        lets_pass=gives(False),
+        guard=_RENEWALS + "test_what_holds_stays_where_a_renewal_lends_less_or_fails[PyArrowFileIO-nothing]",
     ),
     Mechanism(
         name="refused tables",

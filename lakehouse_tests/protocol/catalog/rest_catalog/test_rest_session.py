@@ -115,7 +115,7 @@ def test_a_commit_that_is_sent_elsewhere_as_it_is_can_be_done(server: Answering,
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 419, 422, 429, 500, 503])
 @pytest.mark.parametrize(
-    "text", [ERROR, f"<html>{SECRET}</html>", json.dumps({"error": SECRET})], ids=["", "page", "o"]
+    "text", [ERROR, f"<html>{SECRET}</html>", json.dumps({"error": SECRET})], ids=["error", "page", "oauth"]
 )
 def test_the_words_of_a_server_go_no_further(server: Answering, catalog: LakeCatalog, status: int, text: str) -> None:
     server.answer = (status, text)
