@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from lakehouse.cli.context import Context
 from lakehouse.engines.kafka import LocalBroker
+from lakehouse.settings import KafkaSettings, Settings
 
 if TYPE_CHECKING:
     from lakehouse.engines.spark.connect_server import ConnectServer
@@ -12,6 +13,17 @@ if TYPE_CHECKING:
 def local_broker(context: Context) -> LocalBroker | None:
     """The broker, if the settings ask for one of our own."""
     return LocalBroker.of(context.settings) if context.settings.kafka.local else None
+
+
+def own_kafka(settings: Settings) -> KafkaSettings:
+    """How Kafka is reached by a verb that starts none; a broker of our own is one that this lakehouse has started.
+
+    Raises:
+        BrokerFailed: Another process listens at its port.
+    """
+    if settings.kafka.local and LocalBroker.is_here(settings.kafka):
+        LocalBroker.of(settings).require_own()
+    return settings.kafka
 
 
 def connect_server(context: Context) -> "ConnectServer":

@@ -25,7 +25,7 @@ def users_definitions(declarations: Declarations) -> dg.Definitions:
     Raises:
         DefinitionsClash: two files give one resource or logger, or two executors.
     """
-    files = sorted({file for file in declarations.files.values() if file.is_file()})
+    files = sorted({file for file in (*declarations.files.values(), *declarations.dagster_files) if file.is_file()})
     # By identity: a definition that another file imports is still one definition.
     definitions = {id(value): value for file in files for value in defined_in(file)}.values()
     checks = [value for value in definitions if isinstance(value, dg.AssetChecksDefinition)]

@@ -1,7 +1,9 @@
 """New secrets for principals. Rotated, the secret before goes on for one more rotation; reset, it ends at once."""
 
+from pathlib import Path
+
 from lakehouse.polaris.applying import LoginAnswer, PolarisNotApplied
-from lakehouse.polaris.credentials_file import CredentialsFile
+from lakehouse.polaris.credentials_file import CredentialsFile, CredentialsNotKept
 from lakehouse.polaris.declared.server import PolarisServer
 from lakehouse.polaris.management import PolarisApi, management
 
@@ -56,4 +58,17 @@ def require_declared(server: PolarisServer, principal: str) -> None:
         raise PolarisNotApplied(
             f"There is no principal {principal} in the file.",
             remedy=f"name one of {', '.join(sorted(server.principals)) or '(none yet)'}",
+        )
+
+
+def require_there(secrets: Path) -> None:
+    """Refuse to rotate without the file that has the credentials: a principal logs in to rotate its own.
+
+    Raises:
+        CredentialsNotKept: there is none.
+    """
+    if not secrets.exists():
+        raise CredentialsNotKept(
+            f"There is no file {secrets}.",
+            remedy="name the one that has the credentials; --reset makes new ones where they are lost",
         )

@@ -1,4 +1,5 @@
 import json
+import socket
 
 import pytest
 
@@ -56,3 +57,25 @@ def test_the_jars_verb_checks_what_was_fetched(lakehouse: Lakehouse):
     assert result.exit_code == 0
     assert "JARs of spark verified" in result.stderr
     assert "JARs of broker verified" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("produce", "mine", "--file", "-", "--unread"),
+        ("produce", "--days", "1"),
+        ("produce",),
+        ("simulate", "changes"),
+        ("verify", "--yes"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_is_sent_to_the_broker_of_another_lakehouse(
+    lakehouse: Lakehouse, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, ...]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        monkeypatch.setenv("LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS", f"127.0.0.1:{port}")
+        result = lakehouse(*verb, stdin="1\n")
+    assert result.exit_code == 2
+    assert f"Port {port} of 127.0.0.1 is taken by another process" in result.stderr

@@ -21,10 +21,11 @@ def define(tmp_path: Path, jars: Path) -> Define:
     """The definitions of a lakehouse whose declaration files also hold these definitions."""
     conf = write_conf(tmp_path, NOWHERE, jars)
 
-    def built(*definitions: str, **options: object) -> dg.Definitions:
+    def built(*definitions: str, declares: bool = True, **options: object) -> dg.Definitions:
         for number, text in enumerate(definitions):
             file = conf / "declarations" / f"own{number}.py"
-            file.write_text(OWN.format(name=f"table{number}", definition=text))
+            alone = f"import dagster as dg\n{text}"
+            file.write_text(OWN.format(name=f"table{number}", definition=text) if declares else alone)
         return build_defs(load_settings(conf, {}), **options)  # pyright: ignore
 
     return built
@@ -66,9 +67,10 @@ more = whole()
 """
 
 
+@pytest.mark.parametrize("declares", [True, False], ids=["beside a table", "alone"])
 @pytest.mark.parametrize("text", [EACH, WHOLE], ids=["each", "whole"])
-def test_every_kind_of_definition_is_kept(define: Define, text: str) -> None:
-    defs = define(text)
+def test_every_kind_of_definition_is_kept(define: Define, text: str, declares: bool) -> None:
+    defs = define(text, declares=declares)
     assert not stopped(defs)
     keys = {spec.key.to_user_string() for spec in defs.resolve_all_asset_specs()}
     assert {"flock", "seen", "first", "second"} <= keys
@@ -110,6 +112,11 @@ def test_what_dagster_brings_and_what_a_whole_holds_are_no_trouble(define: Defin
 def test_a_name_in_a_whole_clashes_as_any_other(define: Define) -> None:
     defs = define("a = dg.define_asset_job('flocks', '*')", "b = dg.Definitions(jobs=[dg.define_asset_job('flocks')])")
     assert "the job flocks is defined in" in stopped(defs)[0]
+
+
+def test_files_that_define_alone_clash_as_any_other(define: Define) -> None:
+    defs = define(*["a = dg.define_asset_job('flocks', '*')"] * 2, declares=False)
+    assert "flocks" not in [job.name for job in defs.resolve_all_job_defs()]
 
 
 def test_two_resources_of_one_key_are_refused_by_both_files(define: Define) -> None:

@@ -52,7 +52,7 @@ def test_a_no_is_told_with_what_was_asked(played: PlayedPolaris, applied: Played
 
 def test_nobody_at_the_address(declare: Callable[..., PolarisServer], played: PlayedPolaris) -> None:
     server = declare((played.url, "http://127.0.0.1:9"))
-    assert "http://127.0.0.1:9 does not answer (ConnectionError)" in refusal(PolarisApi(server))
+    assert "http://127.0.0.1:9 does not answer: connection refused" in refusal(PolarisApi(server))
 
 
 def test_another_answer_is_none_of_polaris(played: PlayedPolaris, api: PolarisApi) -> None:

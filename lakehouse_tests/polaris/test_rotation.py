@@ -6,7 +6,7 @@ import pytest
 
 from lakehouse.polaris import CredentialsFile, CredentialsNotKept, PolarisApi, PolarisNotApplied, PolarisRefused
 from lakehouse.polaris.declared.server import PolarisServer
-from lakehouse.polaris.rotation import reset_credentials, rotate_credentials
+from lakehouse.polaris.rotation import require_there, reset_credentials, rotate_credentials
 from lakehouse_tests.polaris.played_server import PlayedPolaris
 
 
@@ -52,5 +52,10 @@ def test_reset_ends_the_one_before_at_once(
 def test_only_what_is_declared_is_touched(
     applied: PlayedPolaris, api: PolarisApi, server: PolarisServer, tmp_path: Path
 ) -> None:
-    with pytest.raises(PolarisNotApplied, match="There is no principal root in the file"):
+    with pytest.raises(PolarisNotApplied, match=r"There is no principal root in the file"):
         reset_credentials(api, server, "root", CredentialsFile(tmp_path / "new"))
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(CredentialsNotKept, match=r"There is no file .*secrets.*--reset"):
+        require_there(tmp_path / "secrets")

@@ -71,8 +71,8 @@ def vintages(seals: Mapping[str, Seal], statements: Mapping[str, DeriveStatement
     days = {day for day, _ in groups}
     if len(days) == 1 and all(len(of_parameter) == 1 for of_parameter in values.values()):
         together = {parameter: of_parameter.pop() for parameter, of_parameter in values.items()}
-        tables = f"All {len(statements)} derived tables"
-        return [f"{tables} are of runtime date {days.pop()}, computed with {_in_words(together)}"]
+        tables = f"All {len(statements)} derived tables are" if len(statements) > 1 else f"{next(iter(statements))} is"
+        return [f"{tables} of runtime date {days.pop()}, computed with {_in_words(together)}"]
     return [
         f"Of runtime date {day}, computed with {parameters}: {', '.join(names)}"
         for (day, parameters), names in groups.items()

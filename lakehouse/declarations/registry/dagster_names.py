@@ -52,6 +52,12 @@ def defined_in(file: Path) -> Iterator[object]:
     return iter({id(value): value for named in module_of(file).values() for value in _members_of(named)}.values())
 
 
+def defines_something(file: Path) -> bool:
+    """Whether a file that has run has an asset, check, sensor, schedule or job, alone or in a whole `Definitions`."""
+    known = _INSTIGATORS | _JOBS | _ASSETS | _OPAQUE | _KEYLESS
+    return bool(whole_definitions(file)) or any(_kinds(value) & known for value in defined_in(file))
+
+
 def whole_definitions(file: Path) -> list[Any]:
     """The `Definitions` objects of a file that has run."""
     return [value for value in module_of(file).values() if _WHOLE in _kinds(value)]

@@ -35,6 +35,7 @@ class Declarations:
         releases: by name.
         broken: files and declarations that do not load; empty in declarations that were loaded strictly.
         stopped: table → why it is left out: it is declared by what is broken, or needs a table that is.
+        dagster_files: files that declare nothing of these, and define something for Dagster.
     """
 
     tables: dict[str, Table]
@@ -46,6 +47,7 @@ class Declarations:
     releases: dict[str, Release] = field(default_factory=dict[str, Release])
     broken: tuple[BrokenDeclaration, ...] = ()
     stopped: Mapping[str, str] = field(default_factory=dict[str, str])
+    dagster_files: tuple[Path, ...] = ()
 
     def writer(self, table: str) -> Writer | None:
         """Return what writes a table: the stream or mirror, as data or as quarantine, the derivation, the release."""

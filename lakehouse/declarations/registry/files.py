@@ -48,7 +48,7 @@ def declared_in(file: Path) -> list[Item]:
     """Run one file and return what it declares.
 
     Raises:
-        FileBroken: the file raised an error, or declares nothing.
+        FileBroken: the file raised an error.
     """
     module = _run(file)
     items: dict[int, Item] = {id(item): item for item in vars(module).values() if isinstance(item, Item)}
@@ -60,14 +60,18 @@ def declared_in(file: Path) -> list[Item]:
                 items.setdefault(id(table), table)
             case _:
                 pass
-    if not items:
-        raise FileBroken(
-            f"{file}: declares no table, stream, changelog, mirror, derived table or release.",
-            remedy="assign one to a name, or begin the file's name with an underscore.",
-            file=file,
-            line=None,
-        )
     return list(items.values())
+
+
+def declares_nothing(file: Path) -> FileBroken:
+    """The refusal of a file that has run, and declares and defines nothing."""
+    return FileBroken(
+        f"{file}: declares no table, stream, changelog, mirror, derived table or release, and defines nothing of "
+        "Dagster's.",
+        remedy="assign one to a name, or begin the file's name with an underscore.",
+        file=file,
+        line=None,
+    )
 
 
 def module_of(file: Path) -> Mapping[str, object]:

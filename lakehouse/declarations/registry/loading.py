@@ -8,11 +8,11 @@ from lakehouse.declarations.changelog import Changelog
 from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.mirror import Mirror
 from lakehouse.declarations.registry.broken import BrokenDeclaration, Contradiction, Culprits, FileBroken
-from lakehouse.declarations.registry.dagster_names import clashes, not_kept, tables_of_assets
+from lakehouse.declarations.registry.dagster_names import clashes, defines_something, not_kept, tables_of_assets
 from lakehouse.declarations.registry.declarations import Declarations
 from lakehouse.declarations.registry.demo_filter import without_demo
 from lakehouse.declarations.registry.file_text import FileText, text_of
-from lakehouse.declarations.registry.files import Item, declared_in, python_files
+from lakehouse.declarations.registry.files import Item, declared_in, declares_nothing, python_files
 from lakehouse.declarations.registry.joining import Collected
 from lakehouse.declarations.registry.other_catalogs import check_catalogs
 from lakehouse.declarations.release import Release
@@ -67,11 +67,19 @@ class _Loading:
         self._catalogs = catalogs
         items: list[_Declared] = []
         errors: list[FileBroken] = []
+        self._dagster_files: list[Path] = []
+        """Files that declare nothing of ours, and define something for Dagster."""
         for file in files:
             try:
-                items += ((item, file) for item in declared_in(file))
+                declared_here = declared_in(file)
             except FileBroken as error:
                 errors.append(error)
+                continue
+            items += ((item, file) for item in declared_here)
+            if not declared_here and defines_something(file):
+                self._dagster_files.append(file)
+            elif not declared_here:
+                errors.append(declares_nothing(file))
         declared = {name for item, _ in items for name in _tables_of(item)}
         self._items = items if demo else without_demo(items)
         self._broken: list[BrokenDeclaration] = []
@@ -94,8 +102,9 @@ class _Loading:
         collected = Collected()
         for item, file in self._items:
             collected.add(item, file)
-        declarations = replace(collected.joined(self._stopped), broken=tuple(self._broken))
+        declarations = collected.joined(self._stopped)
         self._refuse_assets_of_others(declarations)
+        declarations = replace(declarations, broken=tuple(self._broken), dagster_files=tuple(self._dagster_files))
         if self._catalogs is not None:
             check_catalogs(declarations, self._catalogs)
         return declarations
@@ -140,35 +149,45 @@ class _Loading:
 
     def _leave_out_clashes(self) -> None:
         """Stop files that define the same thing for Dagster, which would take none of all the others."""
-        for clash in clashes(dict.fromkeys(file for _, file in self._items)):
+        for clash in clashes(self._files()):
             for file in clash.files:
                 others = ", ".join(str(other) for other in clash.files if other != file) or "the same file"
                 message = f"{file}: the {clash.name} is defined in {others} as well."
-                items = self._items_of(file)
-                remedy = "keep one, or give it another name."
-                self._broken.append(BrokenDeclaration(file, None, message, remedy, _tables_of_all(items)))
-                self._stop(items, message)
+                self._leave_out_file(file, message, "keep one, or give it another name.")
 
     def _leave_out_what_is_not_kept(self) -> None:
         """Stop files with definitions that would be dropped: of these nobody could say why they do nothing."""
-        for file in dict.fromkeys(file for _, file in self._items):
+        for file in self._files():
             if names := not_kept(file):
                 message = f"{file}: it defines {', '.join(names)}, which cannot become part of the whole as it is."
                 remedy = "assign a `dagster.Definitions` that holds it, or move it to a module of your own."
-                items = self._items_of(file)
-                self._broken.append(BrokenDeclaration(file, None, message, remedy, _tables_of_all(items)))
-                self._stop(items, message)
+                self._leave_out_file(file, message, remedy)
+
+    def _leave_out_file(self, file: Path, message: str, remedy: str) -> None:
+        items = self._items_of(file)
+        self._broken.append(BrokenDeclaration(file, None, message, remedy, _tables_of_all(items)))
+        self._stop(items, message)
+        self._dagster_files = [other for other in self._dagster_files if other != file]
+
+    def _files(self) -> list[Path]:
+        """Of what is left; each once."""
+        return list(dict.fromkeys([*(file for _, file in self._items), *self._dagster_files]))
 
     def _refuse_assets_of_others(self, declarations: Declarations) -> None:
         """Refuse files with an asset that makes what a stream, mirror, derivation or release makes."""
-        for file in dict.fromkeys(file for _, file in self._items):
+        for file in self._files():
             for table in tables_of_assets(file):
                 if (writer := declarations.writer(table)) is not None:
                     items = self._items_of(file)
+                    kind = type(writer).__name__.lower()
+                    message = f"{file}: it defines an asset for {table}, which the {kind} {writer.name} writes."
+                    remedy = "remove the asset, or give it a table of its own."
+                    if not items:
+                        self._leave_out_file(file, message, remedy)
+                        break
                     raise Contradiction(
-                        f"{file}: it defines an asset for {table}, which the {type(writer).__name__.lower()} "
-                        f"{writer.name} writes.",
-                        remedy="remove the asset, or give it a table of its own.",
+                        message,
+                        remedy=remedy,
                         tables=[item.name for item in items if not isinstance(item, Stream | Release)],
                         streams=[item.name for item in items if isinstance(item, Stream)],
                         releases=[item.name for item in items if isinstance(item, Release)],

@@ -4,10 +4,7 @@ What drivers and HTTP clients say of it goes on for a hundred lines, and names n
 server's own words nothing is repeated: they may repeat a secret.
 """
 
-import os
 import re
-import socket
-import ssl
 from collections.abc import Sequence
 from http import HTTPStatus
 from traceback import walk_tb
@@ -25,13 +22,13 @@ from pyiceberg.exceptions import (
     ServiceUnavailableError,
     UnauthorizedError,
 )
-from requests import HTTPError, RequestException, Timeout
+from requests import HTTPError, RequestException
 from requests.exceptions import InvalidHeader
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from lakehouse.errors import LakehouseError, with_causes
-from lakehouse.protocol.catalog.rest_catalog.rest_session import RedirectedElsewhere
+from lakehouse.protocol.catalog.rest_catalog.rest_session import silence
 from lakehouse.settings import CatalogSettings
 
 _LONGEST = 300  # characters
@@ -180,30 +177,11 @@ def _of_server(causes: Sequence[BaseException], settings: CatalogSettings) -> La
         return CatalogRefused(f"What answers at {address_of(settings)} is no Iceberg REST catalog.", remedy=_ELSEWHERE)
     silent = _first(causes, RequestException)
     if silent is not None and answer is None:
-        return CatalogUnreachable(f"{where} does not answer: {_silence(causes, silent)}.", remedy=_START)
+        return CatalogUnreachable(f"{where} does not answer: {silence(silent)}.", remedy=_START)
     if answer is not None or server_error is not None:
         remedy = _ELSEWHERE if status == HTTPStatus.NOT_FOUND else _LATER
         return CatalogRefused(f"{where} answered {reason}.", remedy=remedy)
     return None
-
-
-def _silence(causes: Sequence[BaseException], silent: RequestException) -> str:
-    """Why there is no answer, by the innermost error that says so."""
-    for cause in reversed(causes):
-        match cause:
-            case socket.gaierror():
-                return "nobody knows its name"
-            case ssl.SSLError():
-                return f"TLS: {(cause.reason or 'no connection').replace('_', ' ').lower()}"
-            case RedirectedElsewhere():
-                return str(cause)
-            case Timeout() | TimeoutError():
-                return "it was waited for too long"
-            case OSError(errno=int(number)):
-                return os.strerror(number).lower()
-            case _:
-                continue
-    return type(silent).__name__
 
 
 def _first(causes: Sequence[BaseException], kind: type[_Kind]) -> _Kind | None:

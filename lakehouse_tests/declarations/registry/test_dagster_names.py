@@ -93,3 +93,13 @@ def test_an_asset_of_a_table_that_something_declared_writes(folder: Path, table:
     [broken] = sound.broken
     assert (broken.file, broken.tables) == (first_file, ("own.one",))
     assert f"it defines an asset for {table}, which the " in broken.message
+
+
+def test_an_asset_of_a_declared_table_in_a_file_of_assets_alone(folder: Path) -> None:
+    file = folder / "alone.py"
+    file.write_text("import dagster as dg\n" + ASSET.format(name="own").replace("'mart', 'count'", "'raw', 'things'"))
+    sound = load_sound([folder])
+    assert names(sound) == EVERYTHING
+    [broken] = sound.broken
+    assert (broken.file, broken.tables, sound.dagster_files) == (file, (), ())
+    assert "it defines an asset for raw.things, which the " in broken.message

@@ -205,6 +205,11 @@ def test_a_file_that_declares_nothing_is_refused(tmp_path: Path) -> None:
     assert f"{file}: declares no table" in refusal(tmp_path)
 
 
+def test_a_file_that_only_defines_for_dagster_is_a_declaration_file_too(tmp_path: Path) -> None:
+    file = write(tmp_path, "own.py", "import dagster as dg\n\n\n@dg.asset\ndef own() -> None: ...\n")
+    assert load_declarations([tmp_path]).dagster_files == (file,)
+
+
 def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     assert str(tmp_path / "nowhere") in refusal(tmp_path / "nowhere")
 

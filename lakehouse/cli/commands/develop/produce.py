@@ -13,6 +13,7 @@ import typer
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.encoding.line_encoding import Encode, LineEncoding, Registry
 from lakehouse.cli.processes.run_context import say
+from lakehouse.cli.servers import own_kafka
 from lakehouse.engines.kafka import Record, create_topic, send
 from lakehouse.errors import LakehouseError
 from lakehouse.quantities import quantity
@@ -87,7 +88,7 @@ def _file(context: Context, topic: str, file: Path, partitions: int, encode: Enc
         raise NothingToSend(f"{file} is not a file.", remedy="name a file of one message per line.")
     if not unread:
         _refuse_unread(context, topic)
-    create_topic(context.settings.kafka, topic, partitions)
+    create_topic(own_kafka(context.settings), topic, partitions)
     with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as stream:
         return send(context.settings.kafka, topic, _records(stream, encode), console=context.err)
 
@@ -142,12 +143,12 @@ def _days(context: Context, days: int, every: float) -> int:
     from lakehouse.demo import send_days  # it imports polars, which only the demo needs
 
     if not every:
-        return send_days(context.settings.kafka, days, console=context.err)
+        return send_days(own_kafka(context.settings), days, console=context.err)
     sent = 0
     for number in range(days):
         if number:
             time.sleep(every)
-        sent += send_days(context.settings.kafka, 1, console=context.err)
+        sent += send_days(own_kafka(context.settings), 1, console=context.err)
     return sent
 
 
@@ -160,4 +161,4 @@ def _demo(context: Context, topic: str | None) -> int:
             remedy="send messages of your own with --file.",
         )
     topics = list(DEMO_TOPICS) if topic is None else [topic]
-    return sum(load_demo(context.settings.kafka, topics=topics, console=context.err).values())
+    return sum(load_demo(own_kafka(context.settings), topics=topics, console=context.err).values())

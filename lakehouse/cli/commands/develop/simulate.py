@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lakehouse.cli.context import context_of
+from lakehouse.cli.servers import own_kafka
 from lakehouse.engines.kafka import create_topic, send
 from lakehouse.quantities import quantity
 
@@ -61,7 +62,7 @@ def changes(
     )
 
     context = context_of(ctx)
-    kafka = context.settings.kafka
+    kafka = own_kafka(context.settings)
     state = create_topic(kafka, topic, 4, config={"retention.ms": "-1"})
     end_offsets = [limits.last_stable for _, limits in sorted(state.partitions.items())]
     feed = FlightChanges(

@@ -15,6 +15,7 @@ from rich.text import Text
 from lakehouse.cli.context import AsJson, Context, context_of
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
 from lakehouse.cli.processes.run_context import ended_by_signals, shielded
+from lakehouse.cli.servers import own_kafka
 from lakehouse.errors import LakehouseError
 from lakehouse.quantities import quantity
 from lakehouse.settings import Settings
@@ -68,6 +69,7 @@ def verify(
     if not yes:
         _show_plan(context, names, records, minutes, [trial.name for trial in TRIALS], as_json=as_json)
         return
+    own_kafka(settings)
     settings.state.make()
     outcomes: list[Outcome] = []
     with ended_by_signals(), context.err.status("verify") as status, _removed_whole() as made:

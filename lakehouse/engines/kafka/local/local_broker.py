@@ -31,6 +31,8 @@ STOP_WITHIN = 15.0
 
 log = structlog.get_logger("lakehouse.kafka")
 
+_LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost):(\d+)")
+
 
 class BrokerFailed(LakehouseError):
     """The local broker could not be started."""
@@ -59,6 +61,11 @@ class LocalBroker:
         self._properties = state.kafka / "server.properties"
         self._daemon = Daemon(state.kafka / "broker.pid", state.logs / "broker.log")
 
+    @staticmethod
+    def is_here(kafka: KafkaSettings) -> bool:
+        """Whether an address is one at which a broker of ours could listen."""
+        return _LOOPBACK.fullmatch(kafka.bootstrap_servers) is not None
+
     @classmethod
     def of(cls, settings: Settings) -> "LocalBroker":
         """The broker that `conf/kafka` asks for.
@@ -66,7 +73,7 @@ class LocalBroker:
         Raises:
             BrokerFailed: The settings name a cluster that is not ours to start.
         """
-        match = re.fullmatch(r"(?:127\.0\.0\.1|localhost):(\d+)", settings.kafka.bootstrap_servers)
+        match = _LOOPBACK.fullmatch(settings.kafka.bootstrap_servers)
         if not settings.kafka.local or match is None:
             raise BrokerFailed(
                 f"Kafka at {settings.kafka.bootstrap_servers} is not a local broker that could be started here.",
@@ -111,6 +118,18 @@ class LocalBroker:
                 return True
         return True
 
+    def require_own(self) -> None:
+        """Refuse its port where another process listens: the records of one lakehouse would go to another's broker.
+
+        Raises:
+            BrokerFailed: There is one.
+        """
+        if not self.running() and not _is_free(self.port):
+            raise BrokerFailed(
+                f"Port {self.port} of {HOST} is taken by another process.",
+                remedy="stop it, or choose another port: LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS=127.0.0.1:<port>.",
+            )
+
     def start(self) -> bool:
         """Start it unless it is running, and return when it answers.
 
@@ -144,11 +163,7 @@ class LocalBroker:
     def _launch(self) -> None:
         java = java_command()
         class_path = os.pathsep.join(str(jar) for jar in verified_jars(self._lock, self._jars))
-        if not _is_free(self.port):
-            raise BrokerFailed(
-                f"Port {self.port} of {HOST} is taken by another process.",
-                remedy="stop it, or choose another port: LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS=127.0.0.1:<port>.",
-            )
+        self.require_own()
         data = self._folder / "data"
         # The controller's port is for the broker alone: a fresh one each time cannot have been taken meanwhile.
         self._properties.write_text(server_properties(HOST, self.port, _free_port(), data), encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Jobs of AWS: EMR Serverless and Glue, by botocore. Installed by the extra `lakehouse[aws]`."""
+"""Jobs of AWS: EMR Serverless and Glue, by botocore. Installed by the extra `aws`."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lakehouse.errors import LakehouseError
+from lakehouse.settings.distribution import DISTRIBUTION, ExtraMissing
 
 
 class AwsRefused(LakehouseError):
@@ -14,14 +15,17 @@ def aws_client(service: str, region: str | None) -> Any:
     """A client with the environment's own identity.
 
     Raises:
-        AwsRefused: botocore is not installed, or no region is named.
+        ExtraMissing: botocore is not installed.
+        AwsRefused: no region is named.
     """
     try:
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
         from botocore.session import get_session
     except ImportError:
-        raise AwsRefused(f"The client of {service} is not installed.", remedy="install `lakehouse[aws]`.") from None
+        raise ExtraMissing(
+            f"The client of {service} is not installed.", remedy=f"pip install '{DISTRIBUTION}[aws]'"
+        ) from None
     retries: Any = {"max_attempts": 8, "mode": "standard"}
     try:
         return get_session().create_client(service, region_name=region, config=Config(retries=retries))

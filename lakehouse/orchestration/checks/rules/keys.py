@@ -17,6 +17,7 @@ from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
 from lakehouse.orchestration.resources.materialization import texts_shown
 from lakehouse.proofs.lineage.vintage import check_vintage
 from lakehouse.protocol.seals.read_group import Pinned, read_group
+from lakehouse.quantities import quantity
 
 KEY = "unique_key"
 KEY_DESCRIPTION = (
@@ -162,10 +163,9 @@ def _describe(expected: References, report: ReferenceReport, target: TableAt) ->
     if report.holds:
         return f"Every value of {columns} stands in {expected.table}, in all {report.rows:,} rows."
     empty = f" {expected.table} holds no rows yet." if target.snapshot_id is None else ""
-    return (
-        f"{report.dangling:,} of {report.rows:,} rows have one of {report.missing:,} values of {columns} that no row "
-        f"of {expected.table} has.{empty}"
-    )
+    missing = quantity(report.missing, "value")
+    dangling = f"{report.dangling:,} of {report.rows:,} rows have one of {missing} of {columns}"
+    return f"{dangling} that no row of {expected.table} has.{empty}"
 
 
 def _result(

@@ -5,13 +5,17 @@ they are cut where they arrive, before PyIceberg makes an exception of them.
 """
 
 import json
+import os
+import socket
+import ssl
 from http import HTTPStatus
 from typing import Any
 
 from pyiceberg.catalog.rest import TableResponse
 from pyiceberg.catalog.rest.response import TokenResponse
-from requests import RequestException, Response, Session
+from requests import RequestException, Response, Session, Timeout
 
+from lakehouse.errors import with_causes
 from lakehouse.protocol.catalog.rest_catalog.rest_responses import error_of, stale_snapshot
 from lakehouse.protocol.catalog.rest_catalog.timeouts import patient
 
@@ -58,3 +62,22 @@ def _without_words(response: Response, **_: Any) -> None:
     response._content = json.dumps({"error": error}).encode()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     response.encoding = "utf-8"
     response.reason = next((known.phrase for known in HTTPStatus if known == status), "")
+
+
+def silence(silent: RequestException) -> str:
+    """Why a server gives no answer, by the innermost error that says so."""
+    for cause in reversed(list(with_causes(silent))):
+        match cause:
+            case socket.gaierror():
+                return "nobody knows its name"
+            case ssl.SSLError():
+                return f"TLS: {(cause.reason or 'no connection').replace('_', ' ').lower()}"
+            case RedirectedElsewhere():
+                return str(cause)
+            case Timeout() | TimeoutError():
+                return "it was waited for too long"
+            case OSError(errno=int(number)):
+                return os.strerror(number).lower()
+            case _:
+                continue
+    return type(silent).__name__

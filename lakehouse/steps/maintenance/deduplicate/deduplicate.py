@@ -22,6 +22,7 @@ from lakehouse.protocol.commit.frames import stage_partitions
 from lakehouse.protocol.errors import ContentChanged, MainMoved, Superseded
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.history import head_of
+from lakehouse.quantities import quantity
 from lakehouse.steps.maintenance.deduplicate.closed_partitions import CannotDeduplicate, Closed, NullKey, look
 from lakehouse.steps.maintenance.deduplicate.duplicates import Keyed
 from lakehouse.steps.maintenance.deduplicate.removed_rows import RemovedRows, seal_removed_rows
@@ -75,7 +76,8 @@ def run(work: MaintenanceWork, action: Action) -> ActionOutcome:
         before=before,
         after=of_files(table, rewritten=closed.bytes, seconds=seconds),
         snapshot_id=head,
-        message=f"{removed.rows} rows went, whose key was there before, in {len(removed.partitions)} partitions",
+        message=f"{quantity(removed.rows, 'row')} went, whose key was there before, in "
+        f"{quantity(len(removed.partitions), 'partition')}",
         effect=ActionEffect(
             rows_removed=removed.rows, partitions=len(removed.partitions), counted_until_ms=_time_of(table, head)
         ),

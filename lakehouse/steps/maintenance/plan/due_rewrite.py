@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lakehouse.declarations import Rewrite
+from lakehouse.quantities import quantity
 from lakehouse.steps.maintenance.model.action import Action, Operation, Why, Withheld
 from lakehouse.steps.maintenance.model.partitions import EPOCH
 from lakehouse.steps.maintenance.model.preconditions import refused_partition
@@ -227,5 +228,6 @@ def _sound(rule_input: RuleInput) -> str:
         return "there are no files"
     deletes = f", {totals.delete_files} delete files" if totals.delete_files else ""
     mean = sized(totals.bytes / totals.files)
-    where = "" if rule_input.state.partitions is None else f" in {len(rule_input.state.partitions)} partitions"
+    partitions = rule_input.state.partitions
+    where = "" if partitions is None else f" in {quantity(len(partitions), 'partition')}"
     return f"{totals.files} files{where} of {mean} on average{deletes}: {_too_few(rule_input)}"

@@ -2,6 +2,7 @@
 
 from lakehouse.declarations import Maintenance, Rewrite
 from lakehouse.declarations.storage.file_layout import DISTRIBUTION, FANOUT, LayoutFacts, choose
+from lakehouse.quantities import quantity
 from lakehouse.steps.maintenance.model.action import Advice
 from lakehouse.steps.maintenance.model.state import MeasuredState
 from lakehouse.steps.maintenance.plan.due_result import sized
@@ -21,7 +22,7 @@ def advise_layout(state: MeasuredState, policy: Maintenance, cores: int) -> tupl
     layout = choose(facts, for_stream=state.traits.writer in ("stream", "changelog"))
     fanout_matters = facts.batch_bytes >= facts.target and layout.fanout_gain >= _WORTH_IT
     settings = (DISTRIBUTION, FANOUT) if fanout_matters else (DISTRIBUTION,)
-    appends = f"{sized(facts.batch_bytes)} in {max(facts.partitions_per_batch, 1)} partitions per append"
+    appends = f"{sized(facts.batch_bytes)} in {quantity(max(facts.partitions_per_batch, 1), 'partition')} per append"
     return tuple(
         Advice(setting=key, value=value, because=f"{appends}: {layout.because}")
         for key, value in layout.properties.items()

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.kafka
 @pytest.fixture
 def on_broker(broker: KafkaSettings, lakehouse: Lakehouse, monkeypatch: pytest.MonkeyPatch) -> Lakehouse:
     monkeypatch.setenv("LAKEHOUSE__KAFKA__BOOTSTRAP_SERVERS", broker.bootstrap_servers)
+    monkeypatch.setenv("LAKEHOUSE__KAFKA__LOCAL", "false")
     return lakehouse
 
 

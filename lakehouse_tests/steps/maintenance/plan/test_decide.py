@@ -87,7 +87,7 @@ def test_a_healthy_table_gets_nothing_because() -> None:
     assert plan.withheld == ()
     reasons = " | ".join(plan.actions[0].reasons)
     for reason in (
-        "4 files in 1 partitions of 128.0 MiB",
+        "4 files in 1 partition of 128.0 MiB",
         "3; 30 are worth",
         "0 of 5 snapshots",
         "since the last look",

@@ -22,12 +22,14 @@ def rotate(
 ) -> None:
     """Give principals new credentials. Those before go on until the next rotation; with --reset they end at once."""
     from lakehouse.polaris import CredentialsFile, PolarisApi
-    from lakehouse.polaris.rotation import require_declared, reset_credentials, rotate_credentials
+    from lakehouse.polaris.rotation import require_declared, require_there, reset_credentials, rotate_credentials
 
     context = context_of(ctx)
     polaris_server = server_of(context, server)
     for principal in principals:
         require_declared(polaris_server, principal)
+    if not reset:
+        require_there(secrets)
     if not yes:
         for principal in principals:
             ends = "ends at once" if reset else "goes on until the next rotation"
