@@ -9,22 +9,25 @@ from lakehouse.doctor.catalog.scratch_table import left_out, scratch_of_rest, sc
 from lakehouse.doctor.catalog.written_keys import identity_file, storage_extra, written_keys
 from lakehouse.doctor.finding import Check, Diagnosis, examined, not_asked
 from lakehouse.doctor.machine.addresses import cluster_addresses
-from lakehouse.doctor.machine.brokers import brokers, spark_connect
+from lakehouse.doctor.machine.brokers import brokers
 from lakehouse.doctor.machine.capacity import disk, java, ports
 from lakehouse.doctor.machine.jar_files import jar_files
+from lakehouse.doctor.machine.only_here import only_here
 from lakehouse.doctor.machine.python_of_workers import python_of_workers
+from lakehouse.doctor.machine.spark_servers import spark_servers
 from lakehouse.settings import Settings
 
 _HERE: tuple[tuple[str, Check], ...] = (
     ("identity", identity_file),
     ("storage client", storage_extra),
     ("addresses", cluster_addresses),
+    ("this machine", only_here),
     ("java", java),
     ("jars", jar_files),
     ("python on workers", python_of_workers),
     ("disk", disk),
     ("ports", ports),
-    ("spark", spark_connect),
+    ("spark", spark_servers),
     ("kafka", brokers),
 )
 
