@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from lakehouse.doctor.catalog.login import login
 from lakehouse.doctor.catalog.other_catalogs import other_catalogs
+from lakehouse.doctor.catalog.reach import reach
 from lakehouse.doctor.catalog.rest_answers import RestAnswers
-from lakehouse.doctor.catalog.scratch_table import left_out, scratch_of_rest, scratch_of_sql
+from lakehouse.doctor.catalog.scratch_table import left_out, not_let_in, scratch_of_rest, scratch_of_sql
 from lakehouse.doctor.catalog.written_keys import identity_file, storage_extra, written_keys
 from lakehouse.doctor.finding import Check, Diagnosis, examined, not_asked
 from lakehouse.doctor.machine.addresses import cluster_addresses
@@ -53,16 +54,17 @@ def examine(settings: Settings, *, read_only: bool = False) -> Iterator[Diagnosi
 def _of_catalog(settings: Settings, *, read_only: bool) -> Iterator[Diagnosis]:
     catalog = settings.catalog
     answers = RestAnswers(catalog) if catalog.type == "rest" else None
-    if answers is not None:
-        findings = list(examined("login", login(answers, catalog)))
-        yield from findings
-        if any(finding.state == "wrong" and finding.check != "clock" for finding in findings):
-            yield not_asked("capability", "the catalog has to let us in first")
-            return
+    findings = list(examined("login", login(answers, catalog))) if answers is not None else []
+    if answers is None or answers.has_other_login:
+        findings += examined("reach", reach(catalog))
+    yield from findings
+    reached = all(finding.state != "wrong" or finding.check == "clock" for finding in findings)
     if read_only:
         yield from left_out()
-    elif answers is not None:
+    elif answers is None:
+        settings.state.make()
+        yield from scratch_of_sql(catalog, reached=reached)
+    elif reached:
         yield from scratch_of_rest(answers, catalog)
     else:
-        settings.state.make()
-        yield from scratch_of_sql(catalog)
+        yield not_let_in()
