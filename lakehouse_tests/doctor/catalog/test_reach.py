@@ -1,9 +1,12 @@
 """A catalog that only its own client can ask is asked, and is as it was."""
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from moto import mock_aws
+from sqlalchemy import NullPool, create_engine, inspect
 
 from lakehouse.doctor.catalog.reach import reach
 from lakehouse.doctor.finding import Diagnosis
@@ -34,9 +37,8 @@ def test_a_database_that_is_down_is_named_as_the_catalog_that_does_not_answer() 
 def test_a_database_that_is_there_is_well_and_stays_empty(postgres: Postgres) -> None:
     with postgres.new_database("doctor") as uri:
         assert asked(database(uri)).state == "well"
-        with postgres.connect() as connection:
-            names = connection.execute("SELECT count(*) FROM pg_database WHERE datname = 'doctor'").fetchone()
-        assert names == (1,)
+        with closing(create_engine(uri, poolclass=NullPool).connect()) as connection:
+            assert inspect(connection).get_table_names() == []
         stranger = asked(database(uri.replace(postgres.password, "hush")))
     assert (stranger.check, stranger.state, "hush" in str(stranger)) == ("login", "wrong", False)
 
@@ -56,6 +58,15 @@ def test_an_embedded_catalog_is_looked_at_and_not_made(sql_lake: Lake, tmp_path:
 def test_glue_is_not_asked_by_nobody() -> None:
     finding = asked(GLUE)
     assert (finding.check, finding.state, "no identity" in finding.message) == ("login", "wrong", True)
+
+
+@pytest.mark.usefixtures("nobody_to_aws")
+def test_glue_that_answers_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    with mock_aws():
+        finding = asked(GLUE)
+    assert (finding.check, finding.state, "eu-west-1" in finding.message) == ("reach", "well", True)
 
 
 @pytest.mark.parametrize(
