@@ -25,6 +25,7 @@ EXTRAS = {
         ROOT / "lakehouse" / "engines" / "registries" / "glue.py",
         ROOT / "lakehouse" / "engines" / "submit" / "aws",
         ROOT / "lakehouse" / "protocol" / "catalog" / "glue_catalog",
+        ROOT / "lakehouse" / "doctor" / "catalog" / "aws_identity.py",
         ROOT / "lakehouse" / "doctor" / "catalog" / "identity.py",
     ],
 }

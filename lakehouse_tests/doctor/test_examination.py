@@ -7,7 +7,7 @@ import pytest
 
 from lakehouse.doctor import Diagnosis, examination, examine
 from lakehouse.doctor.catalog import scratch_table
-from lakehouse.settings import Settings, load_settings
+from lakehouse.settings import CatalogSettings, Settings, load_settings
 from lakehouse_tests.fixtures.fake_catalog import FakeCatalog
 from lakehouse_tests.fixtures.spark import REPOSITORY
 
@@ -53,3 +53,29 @@ def test_an_examination_that_fails_ends_no_other(tmp_path: Path, monkeypatch: py
     states = {finding.check: finding.state for finding in findings}
     assert {name: states[name] for name, _ in here} == dict.fromkeys((name for name, _ in here), "wrong")
     assert (states["credential"], states["roles"], "probe object" in states) == ("wrong", "well", True)
+
+
+def test_a_database_that_is_down_is_named_once_and_its_storage_is_asked_all_the_same(tmp_path: Path) -> None:
+    catalog = CatalogSettings(
+        type="sql", uri="postgresql+psycopg://me:hush@127.0.0.1:1/lake", warehouse=(tmp_path / "w").as_uri()
+    )
+    for read_only, probed in ((True, "not asked"), (False, "well")):
+        findings = list(examine(_settings(tmp_path / "home", catalog=catalog), read_only=read_only))
+        states = {finding.check: finding.state for finding in findings}
+        assert (states["reach"], states["probe object"], states["capability"]) == ("wrong", probed, "not asked")
+        assert (tmp_path / "w").exists() is not read_only
+
+
+@pytest.mark.usefixtures("nobody_to_aws")
+def test_a_catalog_of_signed_requests_is_asked_by_its_client(tmp_path: Path) -> None:
+    with FakeCatalog() as fake:
+        catalog = fake.settings(properties={"rest.sigv4-enabled": "true", "rest.signing-region": "eu-west-1"})
+        findings = list(examine(_settings(tmp_path, catalog=catalog), read_only=True))
+    (finding,) = [finding for finding in findings if finding.check == "login" and finding.state == "wrong"]
+    assert "no identity to sign" in finding.message
+
+
+def test_read_only_leaves_no_trace_of_a_lake(tmp_path: Path) -> None:
+    findings = list(examine(_settings(tmp_path / "home"), read_only=True))
+    assert "reach" in {finding.check for finding in findings if finding.state == "not asked"}
+    assert not (tmp_path / "home").exists()

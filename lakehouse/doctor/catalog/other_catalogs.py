@@ -14,8 +14,9 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from lakehouse.doctor.catalog.login import login
+from lakehouse.doctor.catalog.reach import reach
 from lakehouse.doctor.catalog.rest_answers import RestAnswers
-from lakehouse.doctor.catalog.words import meaning
+from lakehouse.doctor.catalog.words import meaning_of
 from lakehouse.doctor.catalog.written_keys import written_keys
 from lakehouse.doctor.finding import Diagnosis, examined, not_asked, refused, well, wrong
 from lakehouse.errors import LakehouseError
@@ -51,12 +52,15 @@ def _of(settings: CatalogSettings, own: CatalogSettings) -> Iterator[Diagnosis]:
         yield from findings
         if any(finding.state == "wrong" and finding.check != "clock" for finding in findings):
             return
+    elif silent := [finding for finding in examined("reach", reach(settings)) if finding.state == "wrong"]:
+        yield from silent
+        return
     try:
         yield _readable(open_to_read(settings))
     except LakehouseError as error:
         yield refused(_CHECK, error)
     except (RESTError, RequestException, SQLAlchemyError, OSError, ValueError) as error:
-        known = meaning(f"{type(error).__name__} {error}")
+        known = meaning_of(error)
         yield wrong(_CHECK, *(known or (f"A table could not be read ({type(error).__name__}).", _LET_READ)))
 
 

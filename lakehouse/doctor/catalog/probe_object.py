@@ -8,7 +8,8 @@ from pyarrow import fs
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.io.fsspec import FsspecFileIO
 
-from lakehouse.doctor.catalog.words import meaning
+from lakehouse.doctor.catalog.aws_identity import is_nobody
+from lakehouse.doctor.catalog.words import NO_IDENTITY, meaning_of
 from lakehouse.doctor.finding import Diagnosis, well, wrong
 from lakehouse.iceberg.arrow_client import arrow_client
 from lakehouse.protocol.catalog.rest_catalog.safe_properties import without_code
@@ -52,7 +53,7 @@ def probe_object(location: str, properties: Mapping[str, str]) -> Iterator[Diagn
         doing = "delete"
         io.delete(path)
     except Exception as error:  # noqa: BLE001 - each store refuses in an error of its own
-        yield _refusal(doing, location, error)
+        yield _refusal(doing, location, error, nobody=is_nobody(location, properties))
         if io is not None and doing in ("read", "list"):
             yield from _removed(io, path)
         return
@@ -64,8 +65,8 @@ def _require(as_written: bool) -> None:  # noqa: FBT001 - it reads as a sentence
         raise _OtherBytes
 
 
-def _refusal(doing: str, location: str, error: Exception) -> Diagnosis:
-    known = meaning(f"{type(error).__name__} {error}")
+def _refusal(doing: str, location: str, error: Exception, *, nobody: bool) -> Diagnosis:
+    known = NO_IDENTITY if nobody else meaning_of(error)
     what = f"An object below {location}: to {doing} it failed"
     if known is not None:
         return wrong("probe object", f"{what}. {known[0]}", known[1])

@@ -12,7 +12,7 @@ from requests import RequestException
 from lakehouse.doctor.catalog.credential import credential
 from lakehouse.doctor.catalog.probe_object import probe_object
 from lakehouse.doctor.catalog.rest_answers import LoadedTable, RestAnswer, RestAnswers
-from lakehouse.doctor.catalog.words import meaning
+from lakehouse.doctor.catalog.words import meaning, meaning_of
 from lakehouse.doctor.finding import Diagnosis, examined, not_asked, refused, well, wrong
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.durable_files import local_path
@@ -68,10 +68,18 @@ def _with_table(answers: RestAnswers, settings: CatalogSettings, namespace: str,
         yield _denied("drop a table", dropped)
 
 
-def scratch_of_sql(settings: CatalogSettings) -> Iterator[Diagnosis]:
-    """The warehouse itself, and the protocol."""
+def scratch_of_sql(settings: CatalogSettings, *, reached: bool = True) -> Iterator[Diagnosis]:
+    """The warehouse itself, and the protocol.
+
+    Args:
+        settings: of the catalog, which lends no credentials.
+        reached: whether it answers; its storage is asked all the same.
+    """
     yield from examined("probe object", probe_object(settings.warehouse, python_properties(settings)))
-    yield from capability(settings, f"{PREFIX}{secrets.token_hex(4)}")
+    if reached:
+        yield from capability(settings, f"{PREFIX}{secrets.token_hex(4)}")
+    else:
+        yield not_let_in()
 
 
 def capability(settings: CatalogSettings, namespace: str) -> Iterator[Diagnosis]:
@@ -96,7 +104,7 @@ def capability(settings: CatalogSettings, namespace: str) -> Iterator[Diagnosis]
     except LakehouseError as error:
         yield refused(check, error)
     except Exception as error:  # noqa: BLE001 - a store, a server and a driver refuse in errors of their own
-        known, ours = meaning(f"{type(error).__name__} {error}"), catalog_refusal(error, settings)
+        known, ours = meaning_of(error), catalog_refusal(error, settings)
         if known is not None:
             yield wrong(check, known[0], known[1])
         elif ours is not None:
@@ -132,3 +140,8 @@ def left_out() -> Iterator[Diagnosis]:
     """What is said where nothing may be written."""
     yield not_asked("probe object", "nothing may be written (--read-only)")
     yield not_asked("capability", "nothing may be written (--read-only)")
+
+
+def not_let_in() -> Diagnosis:
+    """What is said where the catalog does not answer, or refuses us."""
+    return not_asked("capability", "the catalog has to let us in first")

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from lakehouse.errors import with_causes
+
 Match = re.Match[str]
 
 
@@ -20,6 +22,19 @@ def _fixed(text: str) -> Callable[[Match], str]:
     return lambda _: text
 
 
+NO_IDENTITY = (
+    "There is no identity for the cloud here: no keys, no profile and no role that give one.",
+    "log in here (AWS: AWS_PROFILE, keys in the environment, or a role of the machine; Google: "
+    "GOOGLE_APPLICATION_CREDENTIALS; Azure: `az login`), or write keys into the catalog's file",
+)
+_LACKS_IDENTITY = {  # by name: the clients are of extras
+    "NoCredentialsError",
+    "PartialCredentialsError",
+    "CredentialRetrievalError",
+    "ProfileNotFound",
+    "DefaultCredentialsError",
+    "CredentialUnavailableError",
+}
 _ARN = r"arn:aws[a-z-]*:[a-z]+::\d{12}:[\w+=,.@/-]+"
 _MEANINGS = (
     _Meaning(
@@ -93,6 +108,13 @@ _MEANINGS = (
         _fixed("The store lets us not do this."),
         _fixed("allow reading, writing, listing and deleting below the warehouse, as docs/how-to/catalogs.md has it"),
     ),
+    _Meaning(
+        re.compile(r"AWS Error NETWORK_CONNECTION|EndpointConnectionError"),
+        _fixed("The store does not answer."),
+        _fixed(
+            "correct `endpoint` or `region` in the catalog's file, or see whether the network lets this machine out"
+        ),
+    ),
 )
 
 
@@ -106,3 +128,19 @@ def meaning(words: str) -> tuple[str, str] | None:
         if match := known.pattern.search(words):
             return known.message(match), known.remedy(match)
     return None
+
+
+def meaning_of(error: BaseException) -> tuple[str, str] | None:
+    """The same of an error of a client here: what it came from may say more than it does.
+
+    Args:
+        error: with its causes.
+    """
+    if lacks_identity(error):
+        return NO_IDENTITY
+    return meaning("\n".join(f"{type(cause).__name__} {cause}" for cause in with_causes(error)))
+
+
+def lacks_identity(error: BaseException) -> bool:
+    """Whether a client here had nobody to ask as, and so has not asked."""
+    return any(type(cause).__name__ in _LACKS_IDENTITY for cause in with_causes(error))

@@ -24,17 +24,3 @@ def brokers(settings: Settings) -> Iterator[Diagnosis]:
         yield from address(
             "kafka", f"advertised.listeners of broker {broker.id}", f"kafka://{broker.host}:{broker.port}"
         )
-
-
-def spark_connect(settings: Settings) -> Iterator[Diagnosis]:
-    """A Connect server that is not ours to start."""
-    from lakehouse.engines.spark.connect_client import Remote
-
-    if settings.platform.mode != "connect" or settings.platform.master is not None:
-        return
-    try:
-        Remote.of(settings).require()
-    except LakehouseError as error:
-        yield refused("spark", error)
-    else:
-        yield well("spark", "the Spark Connect server answers")

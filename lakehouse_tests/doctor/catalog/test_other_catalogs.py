@@ -44,6 +44,12 @@ def test_a_catalog_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert list(there.iterdir()) == []
 
 
+def test_a_database_of_another_catalog_that_is_down_is_named(tmp_path: Path) -> None:
+    down = CatalogSettings(type="sql", uri="postgresql+psycopg://me:hush@127.0.0.1:1/lake", warehouse="s3://lake/w")
+    (finding,) = other_catalogs(settings_with(tmp_path / "home", other=down))
+    assert (finding.check, finding.state, "does not answer" in finding.message) == ("other: reach", "wrong", True)
+
+
 def test_a_wrong_realm_of_another_catalog_is_named(tmp_path: Path) -> None:
     with FakeCatalog() as fake:
         fake.realm = "known"
