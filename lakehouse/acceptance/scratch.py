@@ -114,17 +114,17 @@ def scratch(
 
 
 def _make(place: Scratch, made: ExitStack) -> None:
-    """Make everything; what takes it away again is left with `made`."""
+    """Make everything; what takes it away again is left with `made`, before: a signal may come in between."""
     catalog, kafka = place.catalog, place.settings.kafka
     ours: set[Identifier] = set()
     for namespace in dict.fromkeys(table_identifier(name)[:-1] for name in place.tables):
         if not catalog.namespace_exists(namespace):
-            catalog.create_namespace_if_not_exists(namespace)
             made.callback(_drop_namespace, catalog, namespace)
+            catalog.create_namespace_if_not_exists(namespace)
             ours.add(namespace)
     for topic in (place.orders_topic, place.changes_topic):
-        create_topic(kafka, topic, PARTITIONS)
         made.callback(delete_topics, kafka, [topic])
+        create_topic(kafka, topic, PARTITIONS)
     for name in place.tables:
         made.callback(_drop, catalog, name, with_namespace=table_identifier(name)[:-1] in ours)
         apply(plan(place.declarations.tables[name], catalog), catalog)

@@ -7,7 +7,7 @@ import msgspec
 
 from lakehouse.errors import LakehouseError
 from lakehouse.polaris.credentials_file import CredentialsFile
-from lakehouse.polaris.management import PolarisApi, PolarisUnclear
+from lakehouse.polaris.management import PolarisApi, PolarisRefused, PolarisUnclear
 from lakehouse.polaris.plan import PolarisChange, PolarisPlan
 
 
@@ -95,7 +95,11 @@ def _created(api: PolarisApi, change: PolarisChange, secrets: CredentialsFile) -
     secrets.expect(change.principal)
     try:
         return api.ask(change.request, LoginAnswer).credential
-    except PolarisUnclear as unclear:
+    except PolarisRefused as refused:
+        if not isinstance(refused, PolarisUnclear):
+            secrets.expect_no_more(change.principal)
+            raise
+        unclear = refused
         raise PolarisNotApplied(
             f"principal {change.principal}: {unclear.message} If it was made, nobody has its credential.",
             remedy=f"apply again; if that finds it there: lakehouse polaris rotate {change.principal} --reset "

@@ -96,8 +96,22 @@ class CredentialsFile:
             self._write()
 
     def expect(self, principal: str) -> None:
-        """Note that a credential is asked for: an empty one tells a later run that the answer was lost."""
-        self.keep(principal, "")
+        """Note that a credential is asked for: an empty one tells a later run that the answer was lost.
+
+        Raises:
+            CredentialsNotKept: the file has one by now, of another process.
+        """
+        with self._locked():
+            self.require_room([principal])
+            self._values[variable_of(principal)] = ""
+            self._write()
+
+    def expect_no_more(self, principal: str) -> None:
+        """Take that note back: the server has said that it made nothing."""
+        with self._locked():
+            if self.expects(principal):
+                del self._values[variable_of(principal)]
+                self._write()
 
     def _refuse_shared(self, principals: Iterable[str]) -> None:
         by_variable: dict[str, str] = {}

@@ -54,8 +54,8 @@ class HalfPublished(CommitError):
         others = ", ".join(sorted(published))
         super().__init__(
             f"{name}: attempt {attempt} published {others} and stopped before this table, and {reason}",
-            remedy=f"roll {others} back to the run before (`lakehouse tables` shows runs): the next run does the same "
-            "work again, for all tables",
+            remedy=f"set all tables of the step back to what they share, `lakehouse rollback {name}` (with --yes): the "
+            "next run does the same work again, for all of them",
         )
 
 

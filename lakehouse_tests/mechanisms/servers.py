@@ -100,7 +100,7 @@ SERVERS = (
     Mechanism(
         name="a commit is not read elsewhere",
         promise="P1: A proxy that sends a commit elsewhere has it taken for published, and its rows are lost.",
-        keeps="lakehouse.protocol.catalog.rest_catalog.rest_session:_refuse_lost_body",
+        keeps="lakehouse.protocol.catalog.rest_catalog.rest_session:refuse_elsewhere",
         lets_pass=gives(None),
         guard=_SESSION + "test_a_commit_that_is_sent_elsewhere_to_be_read_is_not_done[302]",
     ),

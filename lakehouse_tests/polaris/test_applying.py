@@ -1,6 +1,7 @@
 """A plan is carried out once, in its order; a second one finds nothing, and a secret is never told elsewhere."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,28 @@ def test_a_credential_whose_answer_is_lost_is_missed(
     apply_polaris(api, again, file_for(again, secrets, server.principals))
     assert CredentialsFile(secrets).credential(lost).endswith(played.secrets[lost][1][0])
     assert not planned(api, server).drift
+
+
+def test_a_credential_that_another_process_has_kept_meanwhile_stays(
+    played: PlayedPolaris, api: PolarisApi, server: PolarisServer, tmp_path: Path
+) -> None:
+    plan = planned(api, server)
+    first, second = file_for(plan, tmp_path / "secrets"), file_for(plan, tmp_path / "secrets")
+    apply_polaris(api, plan, first)
+    kept = (tmp_path / "secrets").read_text()
+    creations = [change for change in plan.changes if change.principal]
+    with pytest.raises(CredentialsNotKept, match="is new: it is of another server"):
+        apply_polaris(api, replace(plan, changes=tuple(creations)), second)
+    assert (tmp_path / "secrets").read_text() == kept
+
+
+def test_a_principal_that_somebody_else_has_made_leaves_no_mark(
+    played: PlayedPolaris, api: PolarisApi, server: PolarisServer, tmp_path: Path
+) -> None:
+    plan = planned(api, server)
+    creations = tuple(change for change in plan.changes if change.principal)
+    apply_polaris(api, replace(plan, changes=creations), file_for(plan, tmp_path / "theirs"))
+    ours = file_for(plan, tmp_path / "ours")
+    with pytest.raises(PolarisRefused, match="409"):
+        apply_polaris(api, replace(plan, changes=creations), ours)
+    assert (tmp_path / "ours").read_text() == ""

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import msgspec
 import requests
 
+from lakehouse.protocol.catalog.rest_catalog.rest_session import refuse_elsewhere
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.catalogs.keys import DELEGATION
 from lakehouse.settings.catalogs.properties import python_properties
@@ -97,6 +98,7 @@ class RestAnswers:
         self._properties = python_properties(settings)
         self._uri = self._properties["uri"].rstrip("/")
         self._session = requests.Session()
+        self._session.hooks["response"].append(refuse_elsewhere)
         for key, value in self._properties.items():
             if key.startswith("header.") and value and key != DELEGATION:
                 self._session.headers[key.removeprefix("header.")] = value

@@ -2,8 +2,9 @@
 
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -38,34 +39,54 @@ def scratch_of_rest(answers: RestAnswers, settings: CatalogSettings) -> Iterator
         yield from capability(settings, namespace)
         return
     try:
-        made = answers.make_namespace(namespace)
-        if not made.ok:
-            yield _denied("make a namespace", made)
-            return
-        yield from _with_table(answers, settings, namespace, table)
-        yield from capability(settings, namespace)
-        if not (dropped := answers.drop_namespace(namespace)).ok:
-            yield _denied("drop a namespace", dropped)
+        dropped: list[RestAnswer] = []
+        make, drop = partial(answers.make_namespace, namespace), partial(answers.drop_namespace, namespace)
+        with _made(make, drop, dropped) as made:
+            if not made.ok:
+                yield _denied("make a namespace", made)
+                return
+            yield from _with_table(answers, settings, namespace, table)
+            yield from capability(settings, namespace)
+        yield from (_denied("drop a namespace", answer) for answer in dropped if not answer.ok)
     except RequestException as error:
         yield wrong("reach", f"The catalog stopped answering ({type(error).__name__}).", "see its own log")
 
 
 def _with_table(answers: RestAnswers, settings: CatalogSettings, namespace: str, table: str) -> Iterator[Diagnosis]:
-    made = answers.make_table(namespace, table)
-    if not made.ok:
-        yield _denied("make a table", made)
-        return
-    yield well("roles", "the principal may make namespaces and tables")
+    dropped: list[RestAnswer] = []
+    make, drop = partial(answers.make_table, namespace, table), partial(answers.drop_table, namespace, table)
+    with _made(make, drop, dropped) as made:
+        if not made.ok:
+            yield _denied("make a table", made)
+            return
+        yield well("roles", "the principal may make namespaces and tables")
+        yield from _of_loaded(answers, settings, made)
+    yield from (_denied("drop a table", answer) for answer in dropped if not answer.ok)
+
+
+@contextmanager
+def _made(
+    make: Callable[[], RestAnswer], drop: Callable[[], RestAnswer], dropped: list[RestAnswer]
+) -> Generator[RestAnswer]:
+    """What is made is dropped at the end, also where a signal comes before the answer; what is said to that is kept."""
+    answer: RestAnswer | None = None
+    try:
+        answer = make()
+        yield answer
+    finally:
+        if answer is None or answer.ok:
+            dropped.append(drop())
+
+
+def _of_loaded(answers: RestAnswers, settings: CatalogSettings, made: RestAnswer) -> Iterator[Diagnosis]:
     try:
         loaded = msgspec.json.decode(made.body, type=LoadedTable)
     except msgspec.MsgspecError:
         yield wrong("reach", "The catalog's answer about a table is none of Iceberg's.", "upgrade the catalog")
-    else:
-        location = loaded.metadata.location
-        yield from examined("credential", credential(loaded.properties, settings, location))
-        yield from examined("probe object", probe_object(location, answers.storage(loaded)))
-    if not (dropped := answers.drop_table(namespace, table)).ok:
-        yield _denied("drop a table", dropped)
+        return
+    location = loaded.metadata.location
+    yield from examined("credential", credential(loaded.properties, settings, location))
+    yield from examined("probe object", probe_object(location, answers.storage(loaded)))
 
 
 def scratch_of_sql(settings: CatalogSettings, *, reached: bool = True) -> Iterator[Diagnosis]:

@@ -7,9 +7,10 @@ branch is gone is left as it is, and the step that plans on it says so. What can
 the good end of somebody who came second: half of the step is missing.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import cast
 
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
@@ -19,7 +20,17 @@ from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.commit.publish import publish
 from lakehouse.protocol.commit.staged import Staged
-from lakehouse.protocol.errors import HalfPublished, MainBusy, MainMoved, MetadataFileDamaged, SealBroken, Superseded
+from lakehouse.protocol.errors import (
+    ForeignCommit,
+    HalfPublished,
+    MainBusy,
+    MainMoved,
+    MetadataFileDamaged,
+    SchemaChanged,
+    SealBroken,
+    StagedFilesLost,
+    Superseded,
+)
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX, Attempt, attempt_in
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.history import MAIN, ancestry, attempt_of, head_of, last_seal, seals
@@ -43,20 +54,44 @@ def complete_publish(catalog: LakeCatalog, names: Sequence[str]) -> list[str]:
     if catalog.commits_together or len(names) < 2:
         return []
     tables = list(_readable(catalog, names))
-    published: dict[str, list[str]] = {}
-    for table in tables:
-        if (seal := _newest_step(table)) is not None:
-            published.setdefault(seal.attempt, []).append(table_name(table))
+    published = _published(tables)
     staged = [item for table in tables for item in _left_behind(table, published)]
     for item in staged:
         try:
             publish(catalog, [item])
         except MainBusy:
             raise
-        except (Superseded, MainMoved) as moved:
+        except (Superseded, MainMoved, ForeignCommit, SchemaChanged, StagedFilesLost) as ended:
             attempt = item.attempt.id
-            raise HalfPublished(item.base.name, attempt, published[attempt], moved.message) from moved
+            raise HalfPublished(item.base.name, attempt, published[attempt], ended.message) from ended
     return [item.base.name for item in staged]
+
+
+def stopped_publish(bases: Iterable[Base]) -> str:
+    """What a publish has left for `complete_publish` to do, as a sentence; empty if nothing.
+
+    Whoever seals over it would have it forgotten: tables of a step that does not move the position still agree on that.
+
+    Args:
+        bases: of tables that one step writes.
+    """
+    tables = [base.table for base in bases]
+    if not tables or cast("LakeCatalog", tables[0].catalog).commits_together:
+        return ""
+    published = _published(tables)
+    for item in (item for table in tables for item in _left_behind(table, published)):
+        others = ", ".join(sorted(published[item.attempt.id]))
+        return f"attempt {item.attempt.id} published {others} and stopped before {item.base.name}"
+    return ""
+
+
+def _published(tables: Iterable[Table]) -> dict[str, list[str]]:
+    """Attempt → the tables whose newest step it is."""
+    published: dict[str, list[str]] = {}
+    for table in tables:
+        if (seal := _newest_step(table)) is not None:
+            published.setdefault(seal.attempt, []).append(table_name(table))
+    return published
 
 
 def _readable(catalog: LakeCatalog, names: Sequence[str]) -> Iterator[Table]:

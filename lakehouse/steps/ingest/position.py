@@ -11,9 +11,16 @@ from lakehouse.engines.kafka.several_topics.stream_topics import stream_offsets_
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
 from lakehouse.proofs.audit.absence import Missed, missed_ranges, progress
+from lakehouse.protocol.completion.completion import stopped_publish
 from lakehouse.protocol.seals.base import Base
 from lakehouse.settings import KafkaSettings
-from lakehouse.steps.ingest.refusals import PositionsDiffer, RowsWithoutSeal, TableEmptied, UnsealedCommit
+from lakehouse.steps.ingest.refusals import (
+    PositionsDiffer,
+    PublishStopped,
+    RowsWithoutSeal,
+    TableEmptied,
+    UnsealedCommit,
+)
 
 
 def stored_position(stream: str, bases: Mapping[str, Base]) -> KafkaStatement | None:
@@ -63,11 +70,14 @@ def agreed_position(stream: str, bases: Mapping[str, Base]) -> KafkaStatement | 
     """The one position that all seals tell, or None where there is no seal.
 
     Raises:
+        PublishStopped: one lacks what a publish has left for it.
         PositionsDiffer: they do not agree.
     """
     statements = sealed_statements(bases)
     if not statements:
         return None
+    if stopped := stopped_publish(bases.values()):
+        raise PublishStopped(stream, stopped)
     furthest = _furthest(bases, statements)
     position, excused = statements[furthest], _missed(bases, statements, furthest)
     if any(_state(s) != _state(position) and name not in excused for name, s in statements.items()):

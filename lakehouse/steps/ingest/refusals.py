@@ -152,6 +152,16 @@ class UnsealedCommit(IngestRefused):
         )
 
 
+class PublishStopped(IngestRefused):
+    """A publish stopped between two tables, of a catalog that changes one after another."""
+
+    def __init__(self, stream: str, stopped: str) -> None:
+        super().__init__(
+            f"Stream {stream}: {stopped}.",
+            remedy="let its next run complete that (`lakehouse run`), then say the same again",
+        )
+
+
 class PositionsDiffer(IngestRefused):
     """The tables of one stream do not stand at the same position."""
 

@@ -95,3 +95,25 @@ def test_a_catalog_that_ignores_branches_is_refused(rest_catalog_uri: str) -> No
     assert (finding.state, "ignores branches" in finding.message) == ("wrong", True)
     (kept,) = capability(branchless.model_copy(update={"uri": rest_catalog_uri}), "doctor")
     assert kept.state == "well"
+
+
+class Interrupted(Exception):
+    """A signal."""
+
+
+def test_a_signal_leaves_neither_table_nor_namespace(fake: FakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = fake.settings()
+    answers = RestAnswers(settings)
+    assert not [finding for finding in login(answers, settings) if finding.state == "wrong"]
+    examination = scratch_of_rest(answers, settings)
+    next(examination)
+    examination.close()  # as where its caller is interrupted
+    assert [path.count("/") for method, path, _ in fake.asked if method == "DELETE"] == [6, 4]
+
+    def interrupted(*_: object) -> None:
+        raise Interrupted
+
+    monkeypatch.setattr(answers, "make_table", interrupted)
+    with pytest.raises(Interrupted):
+        list(scratch_of_rest(answers, settings))
+    assert [path.count("/") for method, path, _ in fake.asked if method == "DELETE"][2:] == [6, 4]

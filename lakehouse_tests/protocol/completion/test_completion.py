@@ -81,7 +81,9 @@ def test_a_table_that_was_written_meanwhile_is_refused_and_not_guessed(
 ) -> None:
     a, b = _stopped_half_way(glue_lake, monkeypatch)
     glue_lake.write("another", b=[3])
-    with pytest.raises(HalfPublished, match=rf"{b}: attempt .* published {a} and stopped .* Remedy: roll {a} back"):
+    with pytest.raises(
+        HalfPublished, match=rf"{b}: attempt .* published {a} and stopped .* Remedy: .*lakehouse rollback {b}"
+    ):
         complete_publish(glue_lake.catalog, [a, b])
     assert glue_lake.rows(b) == [1, 3]
 
@@ -100,6 +102,18 @@ def test_a_branch_that_an_expiry_has_cut_is_refused_and_not_guessed(
     with pytest.raises(HalfPublished, match="was cut by an expiry"):
         complete_publish(glue_lake.catalog, [a, b])
     assert [glue_lake.rows(name) for name in (a, b)] == [[1, 2], [1]]
+
+
+def test_staged_files_that_are_lost_are_said_to_be_no_way_on(glue_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = _stopped_half_way(glue_lake, monkeypatch)
+    table = glue_lake.load(b)
+    head = next(ref.snapshot_id for name, ref in table.metadata.refs.items() if name != "main")
+    staged = table.snapshot_by_id(head)
+    assert staged is not None
+    table.io.delete(staged.manifest_list)
+    for _ in range(2):
+        with pytest.raises(HalfPublished, match=rf"{a} and stopped before .* Remedy: .*lakehouse rollback {b}"):
+            complete_publish(glue_lake.catalog, [a, b])
 
 
 def test_nothing_is_looked_at_where_tables_change_together(sql_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

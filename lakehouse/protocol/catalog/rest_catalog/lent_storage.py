@@ -13,13 +13,10 @@ from functools import lru_cache
 from threading import RLock, local
 from typing import Any
 
-from pydantic import ValidationError
-from pyiceberg.exceptions import NoSuchTableError, RESTError
 from pyiceberg.io import FileIO
 from pyiceberg.io.fsspec import FsspecFileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.typedef import Properties
-from requests import RequestException
 from typing_extensions import override
 
 from lakehouse.errors import LakehouseError
@@ -30,7 +27,6 @@ Renew = Callable[[], Properties]
 _EARLY = timedelta(minutes=5)
 _PAUSE = timedelta(seconds=5)
 """Between two renewals, also where what is lent has ended on its arrival: files are many, and the catalog is one."""
-_FAILURES = (RequestException, RESTError, NoSuchTableError, ValidationError, LakehouseError)
 _log = logging.getLogger(__name__)
 
 
@@ -61,13 +57,13 @@ class LentFileIO(FileIO):
             holds = lent is not None and lent.ends is not None and now < lent.ends
             try:
                 properties = self._renew()
-            except _FAILURES as error:
+            except Exception as error:  # whatever it is: what still holds goes on
                 if not holds:
                     raise
                 _log.warning("Credentials for files are not renewed (%s); those of before still hold.", _reason(error))
                 return
             fresh = vended(properties)
-            if holds and _lacks(fresh, lent):
+            if holds and (_lacks(fresh, lent) or not self.properties.keys() <= properties.keys()):
                 _log.warning("The catalog lends less than before; the credentials of before still hold.")
                 return
             self.properties, self._due = properties, max(_due(fresh), now + _PAUSE)
@@ -127,9 +123,9 @@ def current_properties(io: FileIO) -> Properties:
 
 
 def _lacks(fresh: Vended | None, before: Vended | None) -> bool:
-    """Whether what is lent now does not say when it ends, or opens less."""
-    names = set(before.names if before else ())
-    return fresh is None or fresh.ends is None or not names <= set(fresh.names)
+    """Whether what is lent now does not say when it ends, or ends before what was lent before."""
+    ends = before.ends if before is not None else None
+    return fresh is None or fresh.ends is None or (ends is not None and fresh.ends < ends)
 
 
 def _reason(error: Exception) -> str:

@@ -47,7 +47,7 @@ _CREDENTIALS_REFUSED = (UnauthorizedError, AuthorizationExpiredError, OAuthError
 
 
 # Of one table: the catalog refuses it, or says of it what nobody can read.
-REFUSALS = (HTTPError, RESTError, msgspec.MsgspecError)
+REFUSALS = (HTTPError, RESTError, msgspec.MsgspecError, RecursionError)
 
 
 class CredentialsRefused(LakehouseError, UnauthorizedError):
@@ -169,8 +169,9 @@ class RestLakeCatalog(RestCatalog, LakeCatalog):
         for identifier in sorted(set(self._tables(()))):
             try:
                 answer = self._answer(identifier)
-            except NoSuchTableError:  # dropped since it was listed
-                continue
+            except NoSuchTableError:
+                if identifier in self.list_tables(identifier[:-1]):  # otherwise dropped since it was listed
+                    yield Entry(identifier, "", unreadable="the catalog lists it, and says that it does not exist")
             except REFUSALS as error:
                 yield Entry(identifier, "", unreadable=short_reason(error))
             else:

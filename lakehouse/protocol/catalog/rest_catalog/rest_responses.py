@@ -12,7 +12,7 @@ from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import name_of
 from lakehouse.protocol.catalog.change import TableChange
 
-_ERROR_TYPE = re.compile(r"[A-Za-z]{1,60}")
+_ERROR_TYPE = re.compile(r"[A-Za-z]{1,50}(Exception|Error)")
 TOKEN_ENDED = (401, 419)
 RENEW = (
     "nothing was published; renew the credentials of the catalog, whose file in conf/catalogs says where they come "
@@ -66,7 +66,7 @@ def error_of(response: Response) -> tuple[str, bool]:
     """
     try:
         error = msgspec.json.decode(response.content, type=_Answer).error
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return "", False
     if isinstance(error, str):
         return (error, True) if error in _OAUTH_ERRORS else ("", False)
@@ -75,7 +75,7 @@ def error_of(response: Response) -> tuple[str, bool]:
 
 def stale_snapshot(response: Response) -> str:
     """That another branch was committed to meanwhile, in the words of Iceberg's server code; empty if it was not."""
-    return next((stale for stale in _STALE_SNAPSHOT if stale in response.text), "")
+    return next((stale for stale in _STALE_SNAPSHOT if stale.encode() in response.content), "")
 
 
 def raise_for_response(response: Response, changes: Sequence[TableChange]) -> None:

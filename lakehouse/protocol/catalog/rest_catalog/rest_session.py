@@ -10,6 +10,7 @@ import socket
 import ssl
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from pyiceberg.catalog.rest import TableResponse
 from pyiceberg.catalog.rest.response import TokenResponse
@@ -29,7 +30,7 @@ class RedirectedElsewhere(RequestException):
 def guard(session: Session) -> None:
     """Make a session patient, and look at each answer before anybody reads it."""
     patient(session)
-    session.hooks["response"] += [_refuse_lost_body, _without_words]
+    session.hooks["response"] += [refuse_elsewhere, _without_words]
 
 
 def hide_lent_keys() -> None:
@@ -40,15 +41,32 @@ def hide_lent_keys() -> None:
             kind.model_rebuild(force=True)
 
 
-def _refuse_lost_body(response: Response, **_: Any) -> None:
-    """A client follows such an answer by GET (RFC 9110, 15.4): what that finds would be taken for what was done.
+def refuse_elsewhere(response: Response, **_: Any) -> None:
+    """Refuse an answer after which another would be read in its place, or a secret sent to somebody else.
+
+    After 301 to 303 a client asks by GET (RFC 9110, 15.4), and what that finds would be taken for what was done. To
+    another host it repeats a login, or headers that are one. After a status below 200 the true answer follows, and
+    would be read as that of the next request.
 
     Raises:
         RedirectedElsewhere: it is such an answer.
     """
-    if response.status_code in _ASKED_ANEW and response.request.method not in ("GET", "HEAD"):
+    if response.status_code < HTTPStatus.OK:
+        response.close()  # with its connection, on which the true answer comes
+        raise RedirectedElsewhere(f"it answered {response.status_code}, which is no answer")
+    changes_something = response.request.method not in ("GET", "HEAD")
+    if (response.status_code in _ASKED_ANEW and changes_something) or _is_of_another_host(response):
         response.close()
         raise RedirectedElsewhere(f"it answered {response.status_code}, and names another address")
+
+
+def _is_of_another_host(response: Response) -> bool:
+    if not response.is_redirect:
+        return False
+    here = urlsplit(response.url)
+    there = urlsplit(urljoin(response.url, response.headers["location"]))
+    is_secured = (here.scheme, there.scheme) == ("http", "https") and here.hostname == there.hostname
+    return not is_secured and (here.scheme, here.netloc) != (there.scheme, there.netloc)
 
 
 def _without_words(response: Response, **_: Any) -> None:

@@ -10,7 +10,7 @@ from lakehouse.protocol.catalog import LakeCatalog
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.steps.ingest.position import stored_position
-from lakehouse.steps.ingest.refusals import IngestRefused, PositionsDiffer, TableEmptied
+from lakehouse.steps.ingest.refusals import IngestRefused, PositionsDiffer, PublishStopped, TableEmptied
 
 
 def stream_refusal(catalog: LakeCatalog, declarations: Declarations, table: str) -> str:
@@ -20,7 +20,7 @@ def stream_refusal(catalog: LakeCatalog, declarations: Declarations, table: str)
         return ""
     try:
         stored_position(stream.name, read_bases(catalog, [*stream.tables, stream.quarantine_table]))
-    except (PositionsDiffer, TableEmptied, SealBroken) as refused:
+    except (PositionsDiffer, PublishStopped, TableEmptied, SealBroken) as refused:
         return refused.message
     except (NoSuchTableError, IngestRefused):
         # A table that is yet to be made, and commits from outside: the latter are told of by the table's own audit.

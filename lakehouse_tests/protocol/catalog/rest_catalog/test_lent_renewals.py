@@ -77,15 +77,20 @@ LESS: list[Properties | Exception] = [
     {"s3.session-token": "b"},
     {"s3.session-token": "b", "s3.session-token-expires-at-ms": "soon"},
     NoConnection("away"),
+    RecursionError("deep"),
+    lent("b", 57, **{"s3.access-key-id": "b"}),
+    lent("b", 120),
 ]
 
 
-@pytest.mark.parametrize("answer", LESS, ids=["nothing", "no end", "no moment", "no answer"])
+@pytest.mark.parametrize(
+    "answer", LESS, ids=["nothing", "no end", "no moment", "no answer", "strange", "sooner", "part"]
+)
 def test_what_holds_stays_where_a_renewal_lends_less_or_fails(
     storage: Callable[..., FileIO], answer: Properties | Exception
 ) -> None:
-    catalog = Catalog(answer, lent("c", 120))
-    io = storage(lent("a", 60), catalog)
+    catalog = Catalog(answer, lent("c", 120, **{"s3.access-key-id": "c"}))
+    io = storage(lent("a", 60, **{"s3.access-key-id": "a"}), catalog)
     Clock.time = NOON + timedelta(minutes=56)
     assert [token(io), token(io), catalog.asked] == ["a", "a", 1]
     Clock.time += timedelta(minutes=1)

@@ -2,13 +2,20 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from pyiceberg.exceptions import CommitStateUnknownException, NamespaceAlreadyExistsError, NoSuchTableError, RESTError
+from pyiceberg.exceptions import (
+    CommitStateUnknownException,
+    ForbiddenError,
+    NamespaceAlreadyExistsError,
+    NoSuchTableError,
+    RESTError,
+)
 from requests import RequestException
 
 from lakehouse.errors import LakehouseError, with_causes
@@ -32,6 +39,7 @@ class Answering(ThreadingHTTPServer):
     answer: tuple[int, str] = (200, "{}")
     headers: dict[str, str]
     config: dict[str, Any]
+    asked = 0
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -48,6 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.asked += 1
         asked = self.path.partition("?")[0]
         if asked.endswith("/v1/config"):
             status, text, headers = 200, json.dumps(self.server.config), dict[str, str]()
@@ -70,15 +79,26 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@contextmanager
+def serving(server: Answering) -> Generator[None]:
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield
+    server.shutdown()
+    thread.join()
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
     monkeypatch.setattr(timeouts, "_BACKOFF_SECONDS", 0.01)
-    with Answering() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with Answering() as server, serving(server):
         yield server
-        server.shutdown()
-        thread.join()
+
+
+def logging_in(server: Answering) -> CatalogSettings:
+    return CatalogSettings.model_validate(
+        {"type": "rest", "uri": server.uri, "warehouse": "w", "properties": {"credential": "a:b"}, "storage": "s3"}
+    )
 
 
 @pytest.fixture
@@ -113,6 +133,29 @@ def test_a_commit_that_is_sent_elsewhere_as_it_is_can_be_done(server: Answering,
     catalog.commit_tables(CHANGES)
 
 
+@pytest.mark.parametrize("status", [302, 307])
+def test_nothing_is_sent_to_another_host(server: Answering, catalog: LakeCatalog, status: int) -> None:
+    with Answering() as elsewhere, serving(elsewhere):
+        server.answer, server.headers = (status, ""), {"Location": f"{elsewhere.uri}/elsewhere"}
+        for ask in (lambda: catalog.load_table(("raw", "a")), lambda: open_catalog(logging_in(server))):
+            with pytest.raises((RequestException, LakehouseError), match=f"answered {status}, and names another"):
+                ask()
+        assert elsewhere.asked == 0
+
+
+def test_an_answer_that_is_none_is_not_read_as_the_next_ones(server: Answering, catalog: LakeCatalog) -> None:
+    server.answer = (103, "")
+    with pytest.raises(RedirectedElsewhere, match="answered 103, which is no answer"):
+        catalog.load_table(("raw", "a"))
+
+
+def test_an_error_without_end_is_an_error(server: Answering, catalog: LakeCatalog) -> None:
+    server.answer = (403, '{"error":{"x":' + "[" * 100_000)
+    with pytest.raises(ForbiddenError):
+        catalog.load_table(("raw", "a"))
+    assert catalog.locations([("raw", "a")]).refused == {("raw", "a"): "the catalog answered 403"}
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 419, 422, 429, 500, 503])
 @pytest.mark.parametrize(
     "text", [ERROR, f"<html>{SECRET}</html>", json.dumps({"error": SECRET})], ids=["error", "page", "oauth"]
@@ -133,6 +176,21 @@ def test_a_missing_table_is_missing(server: Answering, catalog: LakeCatalog) -> 
         catalog.commit_tables(CHANGES)
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_table_that_is_listed_and_not_shown_is_unreadable(
+    server: Answering,
+    catalog: LakeCatalog,
+    monkeypatch: pytest.MonkeyPatch,
+    listed: bool,  # noqa: FBT001
+) -> None:
+    server.answer = (404, ERROR)
+    monkeypatch.setattr(catalog, "_tables", lambda _: [("raw", "a")])
+    monkeypatch.setattr(catalog, "list_tables", lambda _: [("raw", "a")] if listed else [])
+    assert [entry.unreadable for entry in catalog.entries()] == [
+        "the catalog lists it, and says that it does not exist"
+    ] * listed
+
+
 @pytest.mark.parametrize("answer", [{"config": LENT}, {"config": LENT, "metadata": LENT}, {"metadata": {}, **LENT}])
 def test_an_answer_that_is_none_shows_no_key(server: Answering, catalog: LakeCatalog, answer: dict[str, Any]) -> None:
     server.answer = (200, json.dumps(answer))
@@ -144,9 +202,6 @@ def test_an_answer_that_is_none_shows_no_key(server: Answering, catalog: LakeCat
 @pytest.mark.parametrize("token", [f"{SECRET}\nX: y", f"{SECRET}…"])
 def test_a_token_that_no_header_takes_is_not_shown(server: Answering, token: str) -> None:
     server.answer = (200, json.dumps({"access_token": token, "token_type": "bearer"}))
-    settings = CatalogSettings.model_validate(
-        {"type": "rest", "uri": server.uri, "warehouse": "w", "properties": {"credential": "a:b"}, "storage": "s3"}
-    )
     with pytest.raises((LakehouseError, RequestException), match="a line break or a letter that no header") as error:
-        open_catalog(settings).load_table(("raw", "a"))
+        open_catalog(logging_in(server)).load_table(("raw", "a"))
     assert SECRET not in "".join(map(str, with_causes(error.value)))
