@@ -181,7 +181,7 @@ def test_a_table_that_is_listed_and_not_shown_is_unreadable(
     server: Answering,
     catalog: LakeCatalog,
     monkeypatch: pytest.MonkeyPatch,
-    listed: bool,  # noqa: FBT001
+    listed: bool,
 ) -> None:
     server.answer = (404, ERROR)
     monkeypatch.setattr(catalog, "_tables", lambda _: [("raw", "a")])
