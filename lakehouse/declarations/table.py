@@ -77,10 +77,11 @@ class Table:
             DeclarationError: says what and what to do.
         """
         _ = self.identifier
-        for label in ("key", *_LAYOUT):
-            if isinstance(getattr(self, label), str):
+        for label in ("key", "expects", *_LAYOUT):
+            if not isinstance(value := getattr(self, label), tuple | list):
+                kind = "text" if isinstance(value, str) else type(value).__name__
                 raise DeclarationError(
-                    f"{self.name}, {label}: a text in place of a tuple.", remedy="write it as (…,) with a comma."
+                    f"{self.name}, {label}: a {kind} in place of a tuple.", remedy="write it as (…,) with a comma."
                 )
         if not self.description or not self.owner:
             raise DeclarationError(f"{self.name}: description and owner are empty.", remedy="say what it is and whose.")

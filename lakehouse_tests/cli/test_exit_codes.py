@@ -67,7 +67,7 @@ def call(tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def test_no_verb_is_left_out() -> None:
-    assert {name for name, _ in verbs()} == EXIT_CODES.keys()
+    assert {name for name, _ in verbs()} == EXIT_CODES.keys(), "give it a row in lakehouse_tests/cli/exit_codes.py"
 
 
 @pytest.mark.parametrize(("verb", "trouble"), CASES)
@@ -92,4 +92,5 @@ def test_what_prints_json_prints_nothing_else_where_it_cannot_run(call: Callable
 
 
 def test_what_deletes_or_resets_shows_what_it_would_do_and_needs_yes() -> None:
-    assert {name for name, verb in verbs() if "--yes" in {w for option in verb.params for w in option.opts}} == DOING
+    asking = {name for name, verb in verbs() if "--yes" in {w for option in verb.params for w in option.opts}}
+    assert asking == DOING, "name it in DOING of lakehouse_tests/cli/test_exit_codes.py"

@@ -6,12 +6,21 @@ values can be told by counts alone, so that is allowed.
 """
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Protocol, get_args
 
 from lakehouse.declarations.columns.column import Column, HasColumns
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.kind import ORDERED, kind_of
-from lakehouse.declarations.policies.expectation import Drift, Expectation, Histogram, SameValues, SampleOf
+from lakehouse.declarations.policies.expectation import (
+    Drift,
+    Expectation,
+    Histogram,
+    References,
+    Rows,
+    SameValues,
+    SampleOf,
+    Severity,
+)
 
 Measured = Drift | SampleOf | Histogram  # those that need statistics
 Distribution = Measured | SameValues
@@ -34,6 +43,7 @@ def check_own_side(table: HasKey, expects: Iterable[Expectation]) -> None:
     """
     declared: set[tuple[type[Expectation], str]] = set()
     for expected in expects:
+        _check_values(table.name, expected)
         if not isinstance(expected, Distribution):
             continue
         subject = _subject(table.name, expected)
@@ -75,6 +85,30 @@ def check_other_side(table: HasKey, expected: SampleOf | SameValues, other: HasC
             f"{subject}: {column.type.simpleString()} and {other_column.type.simpleString()} cannot be compared.",
             remedy="name columns of one kind; an instant and a wall time need a zone before they can be compared.",
         )
+
+
+def _check_values(table: str, expected: object) -> None:
+    """Refuse what a type checker would have named."""
+    if not isinstance(expected, Expectation):
+        kinds = ", ".join(kind.__name__ for kind in get_args(Expectation))
+        raise DeclarationError(
+            f"{table}, expects: a {type(expected).__name__} is no expectation.", remedy=f"use one of {kinds}."
+        )
+    subject = f"{table} expects {type(expected).__name__}"
+    severities = get_args(Severity)
+    if isinstance(expected, References | Rows) and expected.severity not in severities:
+        raise DeclarationError(
+            f"{subject}: severity is {expected.severity!r}.", remedy=f"write one of {', '.join(severities)}."
+        )
+    if isinstance(expected, References) and not expected.columns:
+        raise DeclarationError(f"{subject} of no columns.", remedy="name the columns that refer to the other table.")
+    if isinstance(expected, Rows):
+        numbers = [number for number in (expected.least, expected.most) if number is not None]
+        if not all(isinstance(number, int) and number >= 0 for number in numbers) or numbers != sorted(numbers):
+            raise DeclarationError(
+                f"{subject}: least is {expected.least!r}, most is {expected.most!r}.",
+                remedy="write whole numbers from 0, the least not above the most.",
+            )
 
 
 def _check_column(subject: str, column: Column, expected: Distribution) -> None:

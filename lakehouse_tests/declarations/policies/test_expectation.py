@@ -13,6 +13,8 @@ from lakehouse.declarations import (
     Drift,
     Expectation,
     Histogram,
+    References,
+    Rows,
     SameValues,
     SampleOf,
     Table,
@@ -94,3 +96,24 @@ def test_a_key_of_another_type_matches_nothing() -> None:
     mine = table("raw.things", [SameValues(column="size", table="raw.others")])
     with pytest.raises(DeclarationError, match="another type there"):
         check_expectations(Declarations({"raw.things": mine, "raw.others": others}, {}, {}))
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        ("rows", r"a str is no expectation.*use one of References, Rows"),
+        (Rows(severity="warn"), r"Rows: severity is 'warn'.*one of blocking, warning"),  # pyright: ignore[reportArgumentType]
+        (Rows(least=-1), "least is -1, most is None"),
+        (Rows(least=5, most=2), "least is 5, most is 2"),
+        (Rows(least="x"), "least is 'x'"),  # pyright: ignore[reportArgumentType]
+        (References(columns=(), table="raw.others"), "References of no columns"),
+    ],
+)
+def test_values_that_mean_nothing_are_refused(expected: Any, message: str) -> None:
+    with pytest.raises(DeclarationError, match=f"raw.things,? expects.*{message}"):
+        declared(expected)
+
+
+def test_a_forgotten_comma_is_named() -> None:
+    with pytest.raises(DeclarationError, match=r"raw\.things, expects: a Rows in place of a tuple.*with a comma"):
+        Table(name="raw.things", schema=COLUMNS, description="x", owner="x", expects=Rows(least=1))  # pyright: ignore
