@@ -95,7 +95,9 @@ def test_tables_shows_what_exists_and_how_far_it_is(lakehouse: Lakehouse, file: 
     before = json.loads(lakehouse("tables", "--json").stdout)
     assert {table["table"] for table in before} == ALL
     assert not any(table["exists"] for table in before)
-    assert "not created" in lakehouse("tables").stdout
+    shown = lakehouse("tables").stdout
+    assert "not created" in shown
+    assert "unread ?: this lakehouse's broker is stopped" in shown
 
     lakehouse("apply")
     settings = Context().settings

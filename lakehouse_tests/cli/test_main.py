@@ -41,9 +41,7 @@ def test_what_reports_something_can_print_json_and_only_what_starts_or_sends_or_
     }
     reporting = {name for name, words in options.items() if "--json" in words}
     assert reporting == REPORTS, "name it in REPORTS of lakehouse_tests/cli/test_main.py"
-    assert options.keys() - REPORTS == OTHERS, (
-        "give it --json, or name it in OTHERS above"
-    )
+    assert options.keys() - REPORTS == OTHERS, "give it --json, or name it in OTHERS above"
 
 
 def _verbs(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -13,6 +13,7 @@ from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.reports.few_tables import left_out, rows_together
 from lakehouse.cli.reports.positions import MirrorState, StreamState, counted, show_mirrors, show_problems
 from lakehouse.cli.reports.table_states import TableState, lake_states
+from lakehouse.cli.servers import local_broker
 
 
 def tables(
@@ -55,6 +56,9 @@ def _show(
             shown.add_row(f"… {len(tables)} more of {state.writer}", counted(rows_together(rows[t] for t in tables)))
     context.out.print(shown)
     context.out.print(_writers(states, streams))
+    broker = local_broker(context)
+    if broker is not None and not broker.running():
+        context.out.print("unread ?: this lakehouse's broker is stopped; `lakehouse up` starts it.", style="dim")
     show_problems(context, list(streams))
     if mirrors:
         show_mirrors(context, mirrors)
