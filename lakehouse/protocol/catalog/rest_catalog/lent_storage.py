@@ -21,6 +21,7 @@ from typing_extensions import override
 
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog.rest_catalog.rest_responses import short_reason
+from lakehouse.settings.catalogs.keys import STORAGE_KEYS
 from lakehouse.settings.catalogs.vended import Vended, vended
 
 Renew = Callable[[], Properties]
@@ -63,7 +64,7 @@ class LentFileIO(FileIO):
                 _log.warning("Credentials for files are not renewed (%s); those of before still hold.", _reason(error))
                 return
             fresh = vended(properties)
-            if holds and (_lacks(fresh, lent) or not self.properties.keys() <= properties.keys()):
+            if holds and (_lacks(fresh, lent) or not _keys_of(self.properties) <= _keys_of(properties)):
                 _log.warning("The catalog lends less than before; the credentials of before still hold.")
                 return
             self.properties, self._due = properties, max(_due(fresh), now + _PAUSE)
@@ -126,6 +127,12 @@ def _lacks(fresh: Vended | None, before: Vended | None) -> bool:
     """Whether what is lent now does not say when it ends, or ends before what was lent before."""
     ends = before.ends if before is not None else None
     return fresh is None or fresh.ends is None or (ends is not None and fresh.ends < ends)
+
+
+def _keys_of(properties: Properties) -> set[str]:
+    """The names of what opens the store: a token that changes alone, without its key, opens nothing."""
+    lent = vended(properties)
+    return {key for key in properties if key in STORAGE_KEYS} | set(lent.names if lent else ())
 
 
 def _reason(error: Exception) -> str:
