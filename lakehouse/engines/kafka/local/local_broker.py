@@ -61,11 +61,6 @@ class LocalBroker:
         self._properties = state.kafka / "server.properties"
         self._daemon = Daemon(state.kafka / "broker.pid", state.logs / "broker.log")
 
-    @staticmethod
-    def is_here(kafka: KafkaSettings) -> bool:
-        """Whether an address is one at which a broker of ours could listen."""
-        return _LOOPBACK.fullmatch(kafka.bootstrap_servers) is not None
-
     @classmethod
     def of(cls, settings: Settings) -> "LocalBroker":
         """The broker that `conf/kafka` asks for.
