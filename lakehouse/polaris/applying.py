@@ -95,13 +95,12 @@ def _created(api: PolarisApi, change: PolarisChange, secrets: CredentialsFile) -
     secrets.expect(change.principal)
     try:
         return api.ask(change.request, LoginAnswer).credential
-    except PolarisRefused as refused:
-        if not isinstance(refused, PolarisUnclear):
-            secrets.expect_no_more(change.principal)
-            raise
-        unclear = refused
+    except PolarisUnclear as unclear:
         raise PolarisNotApplied(
             f"principal {change.principal}: {unclear.message} If it was made, nobody has its credential.",
             remedy=f"apply again; if that finds it there: lakehouse polaris rotate {change.principal} --reset "
             f"--secrets {secrets.path} --yes",
         ) from None
+    except PolarisRefused:
+        secrets.expect_no_more(change.principal)
+        raise

@@ -12,7 +12,7 @@ from requests import RequestException, Response, Session
 
 from lakehouse.errors import LakehouseError
 from lakehouse.polaris.declared.server import PolarisServer
-from lakehouse.protocol.catalog.rest_catalog.rest_session import silence
+from lakehouse.protocol.catalog.rest_catalog.rest_session import silence_of
 from lakehouse.protocol.catalog.rest_catalog.timeouts import patient
 from lakehouse.settings.secret import revealed
 
@@ -148,7 +148,7 @@ class PolarisApi:
         try:
             return send()
         except RequestException as error:
-            why = silence(error)
+            why = silence_of(error)
         # Raised outside the handler: the error may hold the request, and so the secret.
         raise PolarisUnclear(
             f"{self._server.uri} does not answer: {why}.", remedy="correct `uri`, or look whether Polaris runs"

@@ -1,7 +1,8 @@
 """Does anybody listen at an address? A connection is opened, and nothing is sent."""
 
-import os
 import socket
+
+from lakehouse.protocol.catalog.rest_catalog.rest_session import silence_of
 
 _SECONDS = 5.0
 _LAST_PORT = 65535
@@ -19,9 +20,7 @@ def silence(host: str, port: int) -> str | None:
     try:
         with socket.create_connection((host, port), timeout=_SECONDS):
             return None
-    except (socket.gaierror, UnicodeError):  # the second: what no name can be
+    except UnicodeError:  # what no name can be
         return "nobody knows its name"
-    except TimeoutError:
-        return "it was waited for too long"
     except OSError as error:
-        return os.strerror(error.errno).lower() if error.errno else type(error).__name__
+        return silence_of(error)

@@ -28,7 +28,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from lakehouse.errors import LakehouseError, with_causes
-from lakehouse.protocol.catalog.rest_catalog.rest_session import silence
+from lakehouse.protocol.catalog.rest_catalog.rest_session import silence_of
 from lakehouse.settings import CatalogSettings
 
 _LONGEST = 300  # characters
@@ -177,7 +177,7 @@ def _of_server(causes: Sequence[BaseException], settings: CatalogSettings) -> La
         return CatalogRefused(f"What answers at {address_of(settings)} is no Iceberg REST catalog.", remedy=_ELSEWHERE)
     silent = _first(causes, RequestException)
     if silent is not None and answer is None:
-        return CatalogUnreachable(f"{where} does not answer: {silence(silent)}.", remedy=_START)
+        return CatalogUnreachable(f"{where} does not answer: {silence_of(silent)}.", remedy=_START)
     if answer is not None or server_error is not None:
         remedy = _ELSEWHERE if status == HTTPStatus.NOT_FOUND else _LATER
         return CatalogRefused(f"{where} answered {reason}.", remedy=remedy)

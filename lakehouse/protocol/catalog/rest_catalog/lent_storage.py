@@ -63,11 +63,10 @@ class LentFileIO(FileIO):
                     raise
                 _log.warning("Credentials for files are not renewed (%s); those of before still hold.", _reason(error))
                 return
-            fresh = vended(properties)
-            if holds and (_lacks(fresh, lent) or not _keys_of(self.properties) <= _keys_of(properties)):
+            if holds and _lacks(properties, self.properties):
                 _log.warning("The catalog lends less than before; the credentials of before still hold.")
                 return
-            self.properties, self._due = properties, max(_due(fresh), now + _PAUSE)
+            self.properties, self._due = properties, max(_due(vended(properties)), now + _PAUSE)
             self._forget()
 
     def _forget(self) -> None:
@@ -123,10 +122,12 @@ def current_properties(io: FileIO) -> Properties:
     return io.properties
 
 
-def _lacks(fresh: Vended | None, before: Vended | None) -> bool:
-    """Whether what is lent now does not say when it ends, or ends before what was lent before."""
-    ends = before.ends if before is not None else None
-    return fresh is None or fresh.ends is None or (ends is not None and fresh.ends < ends)
+def _lacks(properties: Properties, before: Properties) -> bool:
+    """Whether what is lent now does not say when it ends, ends sooner, or opens less than what was lent before."""
+    now, then = vended(properties), vended(before)
+    if now is None or now.ends is None or not _keys_of(before) <= _keys_of(properties):
+        return True
+    return then is not None and then.ends is not None and now.ends < then.ends
 
 
 def _keys_of(properties: Properties) -> set[str]:

@@ -24,7 +24,7 @@ _ASKED_ANEW = (HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.FOUND, HTTPStatus.SEE_OT
 
 
 class RedirectedElsewhere(RequestException):
-    """What would change something is answered by an address where only its result could be read."""
+    """What answers is no answer to what was asked: it names another address, or announces an answer to come."""
 
 
 def guard(session: Session) -> None:
@@ -82,7 +82,7 @@ def _without_words(response: Response, **_: Any) -> None:
     response.reason = next((known.phrase for known in HTTPStatus if known == status), "")
 
 
-def silence(silent: RequestException) -> str:
+def silence_of(silent: Exception) -> str:
     """Why a server gives no answer, by the innermost error that says so."""
     for cause in reversed(list(with_causes(silent))):
         match cause:
