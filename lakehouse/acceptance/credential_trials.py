@@ -10,7 +10,7 @@ from pyiceberg.table import Table
 
 from lakehouse.acceptance.scratch import NUMBERS, Scratch
 from lakehouse.acceptance.trial import NotSeen, PromiseBroken, require
-from lakehouse.settings.catalogs.vended import Vended, vended
+from lakehouse.settings.catalogs.lent import Vended, vended
 
 
 def expiry(scratch: Scratch) -> str:

@@ -6,13 +6,17 @@ from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.kind import ORDERED, Kind, kind_of
 from lakehouse.declarations.columns.schemas import arrow_schema, iceberg_schema, spark_schema
 from lakehouse.declarations.derived import Derived, derived
+from lakehouse.declarations.formats.change_format import ChangeFormat, Debezium, Dms, Flat
+from lakehouse.declarations.formats.json_schema_format import JsonSchema
+from lakehouse.declarations.formats.mixed_format import Encoded, Mixed, RecordFormat, names_schema
+from lakehouse.declarations.formats.protobuf_format import Protobuf
+from lakehouse.declarations.formats.record_format import Avro, Raw
 from lakehouse.declarations.mirror import Mirror, MirrorTables
 from lakehouse.declarations.named_tables import ToNamed
 from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG
 from lakehouse.declarations.own_tables.maintenance_log import MAINTENANCE_LOG, ORPHANS
 from lakehouse.declarations.own_tables.quarantine import quarantine_table
 from lakehouse.declarations.own_tables.statistics import STATISTICS
-from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.declarations.policies.dropping import DropDuplicates
 from lakehouse.declarations.policies.evolution import Evolution
 from lakehouse.declarations.policies.expectation import (
@@ -24,11 +28,7 @@ from lakehouse.declarations.policies.expectation import (
     SameValues,
     SampleOf,
 )
-from lakehouse.declarations.policies.json_schema_format import JsonSchema
 from lakehouse.declarations.policies.maintenance import Deduplicate, Expire, Maintenance, Manifests, Orphans, Statistics
-from lakehouse.declarations.policies.mixed_format import Encoded, Mixed, RecordFormat, names_schema
-from lakehouse.declarations.policies.protobuf_format import Protobuf
-from lakehouse.declarations.policies.record_format import Avro, Raw
 from lakehouse.declarations.policies.rewrite import Rewrite
 from lakehouse.declarations.policies.topics import TopicPattern, Topics
 from lakehouse.declarations.policies.trigger import Trigger

@@ -12,7 +12,7 @@ import pyspark.sql.types as spark
 from lakehouse.declarations.columns.column import Column, PanderaSchema, columns_of
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import table_identifier
-from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Flat
+from lakehouse.declarations.formats.change_format import ChangeFormat, Debezium, Flat
 from lakehouse.declarations.policies.maintenance import Maintenance
 from lakehouse.declarations.policies.special_values import SpecialValues, check_special_values
 from lakehouse.declarations.policies.trigger import Trigger

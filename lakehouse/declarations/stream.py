@@ -7,10 +7,10 @@ from typing import Literal
 
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.names import check_stream_name, check_topic_name, table_identifier
+from lakehouse.declarations.formats.change_format import ChangeFormat
+from lakehouse.declarations.formats.mixed_format import Encoded, RecordFormat
+from lakehouse.declarations.formats.record_format import Raw
 from lakehouse.declarations.named_tables import ToNamed
-from lakehouse.declarations.policies.change_format import ChangeFormat
-from lakehouse.declarations.policies.mixed_format import Encoded, RecordFormat
-from lakehouse.declarations.policies.record_format import Raw
 from lakehouse.declarations.policies.topics import TopicPattern, Topics
 from lakehouse.declarations.policies.trigger import Trigger
 from lakehouse.declarations.routes import ByField, ByHeader, BySource, ByTopic, Route, ToAll, ToTable, check_route

@@ -14,7 +14,7 @@ from lakehouse.formats.headers import Header, write_headers
 from lakehouse.formats.verdict import RecordError
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
 from lakehouse.steps.ingest.routes.made_tables import with_tables_of
-from lakehouse.steps.ingest.workers.decoding.decoders import stream_decoder
+from lakehouse.steps.ingest.workers.decoder_selection.stream_decoder import stream_decoder
 from lakehouse.steps.ingest.workers.record_sorter import RecordSorter
 
 

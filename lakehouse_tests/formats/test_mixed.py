@@ -16,7 +16,7 @@ from lakehouse.formats.mixed import MixedDecoder
 from lakehouse.formats.protobuf import ProtobufDecoder, compile_proto
 from lakehouse.formats.protobuf.encoder import ProtobufEncoder
 from lakehouse.formats.verdict import RecordError
-from lakehouse.steps.ingest.workers.decoding.format_decoders import ReadFormat
+from lakehouse.steps.ingest.workers.decoder_selection.format_decoders import ReadFormat
 from lakehouse_tests.formats.avro.writing import encoded, record
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("text", pa.string())])

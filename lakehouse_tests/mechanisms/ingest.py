@@ -125,7 +125,7 @@ INGEST = (
     Mechanism(
         name="all tables or none",
         promise="P1: A record is in one of its tables and in quarantine as well.",
-        keeps="lakehouse.steps.ingest.workers.decoding.choosing:whole_or_none",
+        keeps="lakehouse.steps.ingest.workers.decoder_selection.record_router:whole_or_none",
         lets_pass=_all_parts,
         guard="steps/ingest/test_routes_in_process.py::test_the_second_table_may_refuse_a_record",
     ),
@@ -177,7 +177,7 @@ INGEST = (
     Mechanism(
         name="copies",
         promise="P1: The proof does not balance where a record goes to several tables.",
-        keeps="lakehouse.steps.ingest.workers.decoding.choosing:copied_rows",
+        keeps="lakehouse.steps.ingest.workers.decoder_selection.record_router:copied_rows",
         lets_pass=gives(()),
         guard="steps/ingest/test_routes_in_process.py::test_copies_are_sealed_and_the_counts_are_of_records",
     ),
@@ -269,7 +269,7 @@ INGEST = (
     Mechanism(
         name="rows of another writer",
         promise="P1: Rows without coordinates come or go, and the proof does not see it.",
-        keeps="lakehouse.proofs.audit.stream:_judge_without",
+        keeps="lakehouse.proofs.audit.exactly_once:_judge_without",
         lets_pass=gives(()),
         guard="steps/ingest/repair/test_adopted_writer.py::test_rows_that_name_no_record_are_counted_and_stay",
     ),
@@ -437,7 +437,7 @@ INGEST = (
     Mechanism(
         name="holdings",
         promise="P1: A row that has gone since it was sealed is not missed.",
-        keeps="lakehouse.proofs.audit.stream:_compare",
+        keeps="lakehouse.proofs.audit.exactly_once:_compare",
         lets_pass=_agreeing,
         guard=_HOLDINGS + "test_a_row_that_is_gone",
     ),

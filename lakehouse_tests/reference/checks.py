@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from lakehouse.declarations import Declarations, Rows, load_declarations
-from lakehouse.orchestration.checks.derived.definition import trust_judges
+from lakehouse.orchestration.checks.derived.judges import trust_judges
 from lakehouse.orchestration.checks.maintenance.definition import maintenance_checks
 from lakehouse.orchestration.checks.mirror.definition import mirror_check_specs
-from lakehouse.orchestration.checks.profile.definition import distribution_judges
-from lakehouse.orchestration.checks.rules.definition import rule_judges
+from lakehouse.orchestration.checks.profile.judges import distribution_judges
+from lakehouse.orchestration.checks.rules.judges import rule_judges
 from lakehouse.orchestration.checks.stream.definition import check_specs
 from lakehouse.orchestration.polaris.server_checks import polaris_checks
 from lakehouse_tests.fixtures.demo_declarations import demo_declarations

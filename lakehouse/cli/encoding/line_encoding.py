@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from lakehouse.cli.context import Context
-from lakehouse.declarations.policies.protobuf_format import Protobuf
+from lakehouse.declarations.formats.protobuf_format import Protobuf
 from lakehouse.errors import LakehouseError
 from lakehouse.formats.encoding import LineEncoder
 

@@ -15,8 +15,8 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 
 from lakehouse.orchestration.checks import judged_state
 from lakehouse.orchestration.checks.mirror import balance, contract, fold, ordering
-from lakehouse.orchestration.checks.profile.definition import distribution_judges
-from lakehouse.orchestration.checks.rules.definition import rule_judges
+from lakehouse.orchestration.checks.profile.judges import distribution_judges
+from lakehouse.orchestration.checks.rules.judges import rule_judges
 from lakehouse.orchestration.resources import Lake
 from lakehouse.proofs.audit.stored_files import stored_otherwise
 from lakehouse.protocol.seals.read_group import Pinned

@@ -1,1 +1,1 @@
-"""What is declared beside columns: change formats, expectations, maintenance."""
+"""What is declared beside columns: expectations, evolution, maintenance."""

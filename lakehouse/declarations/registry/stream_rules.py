@@ -4,11 +4,11 @@ from functools import partial
 from pathlib import Path
 
 from lakehouse.declarations.columns.record_parts import check_record_part
+from lakehouse.declarations.formats.json_schema_format import JsonSchema
+from lakehouse.declarations.formats.mixed_format import Mixed
+from lakehouse.declarations.formats.protobuf_format import Protobuf
+from lakehouse.declarations.formats.record_format import Raw, record_part
 from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG
-from lakehouse.declarations.policies.json_schema_format import JsonSchema
-from lakehouse.declarations.policies.mixed_format import Mixed
-from lakehouse.declarations.policies.protobuf_format import Protobuf
-from lakehouse.declarations.policies.record_format import Raw, record_part
 from lakehouse.declarations.registry.broken import Contradiction
 from lakehouse.declarations.registry.declarations import Declarations
 from lakehouse.declarations.registry.meant import declare_or_use

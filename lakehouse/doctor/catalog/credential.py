@@ -7,7 +7,7 @@ from lakehouse.doctor.catalog.identity import identity
 from lakehouse.doctor.finding import Diagnosis, examined, not_asked, warning, well, wrong
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.catalogs.keys import DELEGATION
-from lakehouse.settings.catalogs.vended import STRAY_EXPIRY, Vended, sas_facts, vended
+from lakehouse.settings.catalogs.lent import STRAY_EXPIRY, Vended, sas_facts, vended
 
 _SHORTEST = 300  # seconds: clients renew five minutes before the end
 

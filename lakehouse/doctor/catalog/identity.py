@@ -9,7 +9,7 @@ import requests
 
 from lakehouse.doctor.finding import Diagnosis, not_asked, well
 from lakehouse.settings import CatalogSettings
-from lakehouse.settings.catalogs.vended import Vended, sas_facts
+from lakehouse.settings.catalogs.lent import Vended, sas_facts
 
 GOOGLE = "https://oauth2.googleapis.com/tokeninfo"
 _SECONDS = 10

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms, Flat
+from lakehouse.declarations.formats.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.formats.changes.debezium.connect_schema import MessageSchema, row_schema
 from lakehouse.formats.changes.debezium.message_schemas import MessageSchemas
 from lakehouse.formats.changes.debezium.messages import DebeziumForm

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute
 from pyarrow import types as t
 
-from lakehouse.declarations.policies.change_format import Debezium
+from lakehouse.declarations.formats.change_format import Debezium
 from lakehouse.formats.changes.decimals import base64_decimals
 from lakehouse.formats.changes.facts import rows_where
 from lakehouse.formats.json.text import BEYOND_YEARS, Parsed, Refused, parse_text

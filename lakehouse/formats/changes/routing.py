@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from lakehouse.declarations.policies.change_format import ChangeFormat, Debezium, Dms
+from lakehouse.declarations.formats.change_format import ChangeFormat, Debezium, Dms
 from lakehouse.formats.changes.facts import ChangeTable
 from lakehouse.formats.changes.keys import table_of_key
 from lakehouse.formats.changes.reading import Fields, fields_of, member, text_of

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
-from lakehouse.declarations.policies.protobuf_format import proto_imports
+from lakehouse.declarations.formats.protobuf_format import proto_imports
 from lakehouse.formats.schema_errors import SchemaUnusable
 
 MAX_BYTES = 1 << 20

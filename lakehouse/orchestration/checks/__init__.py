@@ -6,7 +6,7 @@ from lakehouse.orchestration.checks.required import required_checks
 from lakehouse.orchestration.checks.spark_server import spark_server, spark_server_check
 from lakehouse.orchestration.checks.stopped import LOADS, stopped_assets, stopped_checks, stopped_tables
 from lakehouse.orchestration.checks.stream.definition import stream_checks
-from lakehouse.orchestration.checks.table import table_checks
+from lakehouse.orchestration.checks.table_checks import table_checks
 from lakehouse.orchestration.checks.unanswered_check import expect_unanswered
 
 __all__ = [

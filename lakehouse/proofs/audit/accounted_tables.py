@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from lakehouse.engines.kafka.statement import NO_TABLES
 from lakehouse.proofs.audit.chain import Link
-from lakehouse.proofs.audit.proof import Finding
+from lakehouse.proofs.audit.findings import Finding
 
 
 def former_tables(links: Sequence[Link], tables: Collection[str]) -> list[str]:

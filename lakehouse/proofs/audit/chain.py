@@ -7,7 +7,7 @@ from pyiceberg.table import Table
 
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.iceberg.names import table_name
-from lakehouse.proofs.audit.proof import Finding
+from lakehouse.proofs.audit.findings import Finding
 from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.seals.covered import unsealed_commits
 from lakehouse.protocol.seals.history import Sealed, ancestry, summary_of

@@ -15,7 +15,7 @@ from lakehouse.engines.kafka.statement import COPIES, DROPPED, LOST, NO_TABLES, 
 from lakehouse.engines.kafka.tally import Tally, added, over_tables
 from lakehouse.proofs.audit.absence import as_if_present, joined
 from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE, KIND_NEW_EPOCH, KIND_REPROCESS, Link, rebases_totals
-from lakehouse.proofs.audit.proof import Finding
+from lakehouse.proofs.audit.findings import Finding
 
 
 def judge_chain(name: str, links: Sequence[Link]) -> Iterator[Finding]:

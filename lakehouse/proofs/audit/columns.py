@@ -11,7 +11,7 @@ from pyiceberg.table import Table
 from lakehouse.declarations import Table as DeclaredTable
 from lakehouse.declarations.columns.schemas import iceberg_schema
 from lakehouse.iceberg.names import table_name
-from lakehouse.proofs.audit.proof import Finding, FindingsDecide
+from lakehouse.proofs.audit.findings import Finding, FindingsDecide
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.protocol.seals.written_fields import field_ids, written_fields
 

@@ -8,7 +8,7 @@ import numpy as np
 from lakehouse.engines.kafka.tally import Tally, over_tables
 from lakehouse.proofs.audit.chain import KIND_REPROCESS, Link, rebases_totals
 from lakehouse.proofs.audit.coordinates import Offsets, coordinates_there
-from lakehouse.proofs.audit.proof import Finding
+from lakehouse.proofs.audit.findings import Finding
 from lakehouse.protocol.seals.read_group import Pinned
 
 _SHOWN = 10

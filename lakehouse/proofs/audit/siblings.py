@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lakehouse.proofs.audit.absence import Absence, Missed, absences, joined, missed_ranges, progress
 from lakehouse.proofs.audit.chain import Link
-from lakehouse.proofs.audit.proof import Finding
+from lakehouse.proofs.audit.findings import Finding
 from lakehouse.protocol.seals.history import has_rows
 from lakehouse.protocol.seals.read_group import Pinned
 

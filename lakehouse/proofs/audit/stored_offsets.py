@@ -19,7 +19,7 @@ from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.tally import Tally
 from lakehouse.proofs.audit.chain import KIND_DEDUPLICATE
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION, TOPIC, coordinates_there, sealed_numbers
-from lakehouse.proofs.audit.proof import DecidedBy
+from lakehouse.proofs.audit.findings import DecidedBy
 from lakehouse.protocol.seals.attempt import written_by_attempt
 from lakehouse.protocol.seals.history import ancestry, attempt_of, is_rewrite, summary_of
 

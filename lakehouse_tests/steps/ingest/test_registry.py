@@ -17,7 +17,7 @@ from lakehouse.formats.protobuf.message_indexes import write_confluent_indexes, 
 from lakehouse.protocol.seals.base import read_bases
 from lakehouse.protocol.seals.history import last_seal
 from lakehouse.settings import GlueRegistrySettings, RegistrySettings
-from lakehouse.steps.ingest.workers.decoding.registered import SchemaLookup, sealed_ids
+from lakehouse.steps.ingest.workers.decoder_selection.schema_lookup import SchemaLookup, sealed_ids
 from lakehouse_tests.fixtures.glue import glue_framed
 from lakehouse_tests.fixtures.no_registry import answering
 from lakehouse_tests.formats.avro.writing import encoded, record

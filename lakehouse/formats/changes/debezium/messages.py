@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from lakehouse.declarations.policies.change_format import Debezium
+from lakehouse.declarations.formats.change_format import Debezium
 from lakehouse.formats.changes.debezium import control
 from lakehouse.formats.changes.debezium.envelope import Models, Source, Transaction
 from lakehouse.formats.changes.debezium.non_finite import NotNumbers, put

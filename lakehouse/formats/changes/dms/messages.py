@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from lakehouse.declarations.policies.change_format import Dms
+from lakehouse.declarations.formats.change_format import Dms
 from lakehouse.formats.changes.dms.source_position import places
 from lakehouse.formats.changes.dms.values import DmsEncoding
 from lakehouse.formats.changes.encodings import JSON

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from lakehouse.declarations.policies.change_format import Flat
+from lakehouse.declarations.formats.change_format import Flat
 from lakehouse.formats.changes.encodings import JSON, PlainEncoding
 from lakehouse.formats.changes.facts import (
     DELETE,

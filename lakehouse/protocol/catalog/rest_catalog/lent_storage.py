@@ -22,7 +22,7 @@ from typing_extensions import override
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog.rest_catalog.rest_responses import short_reason
 from lakehouse.settings.catalogs.keys import STORAGE_KEYS
-from lakehouse.settings.catalogs.vended import Vended, vended
+from lakehouse.settings.catalogs.lent import Vended, vended
 
 Renew = Callable[[], Properties]
 _EARLY = timedelta(minutes=5)

@@ -16,7 +16,7 @@ from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression
 from pyiceberg.table import Table
 
 from lakehouse.declarations import Debezium, Declarations, MirrorTables, arrow_schema
-from lakehouse.declarations.policies.change_format import ChangeFormat
+from lakehouse.declarations.formats.change_format import ChangeFormat
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION
 from lakehouse.protocol.catalog import LakeCatalog

@@ -17,7 +17,7 @@ from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.read.narrowing import Bounds, Ranges, Unreadable, find_unreadable
 from lakehouse.steps.ingest.read.unreadable import RecordTooLarge
 from lakehouse.steps.ingest.report import WriteResult
-from lakehouse.steps.ingest.workers.decoding.registered import NoRegistry
+from lakehouse.steps.ingest.workers.decoder_selection.schema_lookup import NoRegistry
 from lakehouse.steps.ingest.workers.lent_credentials import CredentialsEnded
 from lakehouse.steps.ingest.workers.reading import read_and_write
 from lakehouse.steps.ingest.workers.work import IngestWork

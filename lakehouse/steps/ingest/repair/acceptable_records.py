@@ -25,7 +25,7 @@ from lakehouse.steps.ingest.repair.refused_records import (
     refused_records,
 )
 from lakehouse.steps.ingest.routes.applied_tables import require_applied
-from lakehouse.steps.ingest.workers.decoding.registered import SchemaLookup
+from lakehouse.steps.ingest.workers.decoder_selection.schema_lookup import SchemaLookup
 from lakehouse.steps.ingest.workers.work import IngestWork, make_task
 
 MOST_RECORDS = 100_000

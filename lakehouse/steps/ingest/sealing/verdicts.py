@@ -12,7 +12,7 @@ from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.ingest_step import IngestStep
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.routes.stopping import sealed_stops
-from lakehouse.steps.ingest.workers.decoding.registered import remembered_ids
+from lakehouse.steps.ingest.workers.decoder_selection.schema_lookup import remembered_ids
 
 
 def verdicts(step: IngestStep, landed: WriteResult, bases: Mapping[str, Base]) -> dict[str, dict[str, str]]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from lakehouse.errors import LakehouseError
 from lakehouse.protocol.catalog.rest_catalog.lent_storage import current_properties
 from lakehouse.protocol.seals.base import Base
-from lakehouse.settings.catalogs.vended import vended
+from lakehouse.settings.catalogs.lent import vended
 
 
 class CredentialsEnded(LakehouseError):

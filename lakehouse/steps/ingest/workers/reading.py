@@ -8,7 +8,7 @@ from lakehouse.settings import KafkaSettings
 from lakehouse.steps.ingest.parquet_files import unsupported
 from lakehouse.steps.ingest.report import WriteResult
 from lakehouse.steps.ingest.workers.added_reports import add_up
-from lakehouse.steps.ingest.workers.decoding.registered import SchemaLookup
+from lakehouse.steps.ingest.workers.decoder_selection.schema_lookup import SchemaLookup
 from lakehouse.steps.ingest.workers.lent_credentials import while_they_last
 from lakehouse.steps.ingest.workers.scan import kafka_frame
 from lakehouse.steps.ingest.workers.task_report import REPORT_SCHEMA, read_report

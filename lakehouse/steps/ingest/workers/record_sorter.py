@@ -15,8 +15,14 @@ from lakehouse.formats.json import JsonDecoder, Routed, RoutedDecoder
 from lakehouse.formats.record_columns import RecordColumns
 from lakehouse.formats.routed_records import RoutedRecords
 from lakehouse.formats.verdict import RecordError
-from lakehouse.steps.ingest.workers.decoding.choosing import Part, RecordRouter, Rows, copied_rows, whole_or_none
-from lakehouse.steps.ingest.workers.decoding.decoders import RoutingDecoder, TableDecoder
+from lakehouse.steps.ingest.workers.decoder_selection.record_router import (
+    Part,
+    RecordRouter,
+    Rows,
+    copied_rows,
+    whole_or_none,
+)
+from lakehouse.steps.ingest.workers.decoder_selection.stream_decoder import RoutingDecoder, TableDecoder
 from lakehouse.steps.ingest.workers.task_counts import TaskCounts
 
 

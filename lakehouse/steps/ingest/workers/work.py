@@ -18,7 +18,7 @@ from lakehouse.steps.ingest.parquet_files import WriteTarget
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
 from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.refusals import LocationShared
-from lakehouse.steps.ingest.workers.decoding.decoders import stream_decoder
+from lakehouse.steps.ingest.workers.decoder_selection.stream_decoder import stream_decoder
 from lakehouse.steps.ingest.workers.record_sorter import RecordSorter
 from lakehouse.steps.ingest.workers.worker import IngestTask
 

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lakehouse.settings.catalogs.vended import sas_facts, vended
+from lakehouse.settings.catalogs.lent import sas_facts, vended
 
 
 def test_the_first_end_counts_and_names_are_no_values() -> None:

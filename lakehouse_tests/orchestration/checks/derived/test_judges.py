@@ -7,8 +7,8 @@ import dagster as dg
 import pytest
 
 from lakehouse.declarations import ByDay
-from lakehouse.orchestration.checks.derived.definition import trust_judges
-from lakehouse.orchestration.checks.table import table_checks
+from lakehouse.orchestration.checks.derived.judges import trust_judges
+from lakehouse.orchestration.checks.table_checks import table_checks
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse.orchestration.resources import Lake
 from lakehouse.proofs.lineage.computations import Computation

@@ -15,7 +15,7 @@ from lakehouse.formats.mixed import MixedDecoder, ReadsFormat
 from lakehouse.formats.protobuf import MessageTypes, ProtobufDecoder, compile_proto
 from lakehouse.formats.raw import RawDecoder
 from lakehouse.formats.routed_records import RecordDecoder
-from lakehouse.steps.ingest.workers.decoding.registered import schema_kind
+from lakehouse.steps.ingest.workers.decoder_selection.schema_lookup import schema_kind
 
 FormatDecoder = JsonDecoder | RecordDecoder
 MakeDecoder = Callable[[pa.Schema, Mapping[str, str]], RecordDecoder]

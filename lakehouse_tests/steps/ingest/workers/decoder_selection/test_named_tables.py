@@ -2,7 +2,7 @@
 
 from lakehouse.declarations import ToNamed
 from lakehouse.formats.decoded import Observed
-from lakehouse.steps.ingest.workers.decoding.naming import NamedTables
+from lakehouse.steps.ingest.workers.decoder_selection.named_tables import NamedTables
 
 
 def test_a_value_names_a_table_that_is_there_one_to_be_made_or_none() -> None:

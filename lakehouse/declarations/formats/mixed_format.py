@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lakehouse.declarations.columns.error import DeclarationError
-from lakehouse.declarations.policies.json_schema_format import JsonSchema
-from lakehouse.declarations.policies.protobuf_format import Protobuf
-from lakehouse.declarations.policies.record_format import Avro, Raw
+from lakehouse.declarations.formats.json_schema_format import JsonSchema
+from lakehouse.declarations.formats.protobuf_format import Protobuf
+from lakehouse.declarations.formats.record_format import Avro, Raw
 
 MixedPart = Literal["json"] | Avro | JsonSchema | Protobuf
 

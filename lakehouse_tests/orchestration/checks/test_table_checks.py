@@ -11,7 +11,7 @@ import pytest
 from lakehouse.declarations import Declarations, Rows
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.checks.judged_state import known_state, pinned_tables, state_of
-from lakehouse.orchestration.checks.table import ChecksUnanswered, _answers, table_checks
+from lakehouse.orchestration.checks.table_checks import ChecksUnanswered, _answers, table_checks
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse_tests.declarations.declaring import declare

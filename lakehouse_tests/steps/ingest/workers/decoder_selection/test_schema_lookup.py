@@ -7,8 +7,13 @@ from lakehouse.declarations import Avro, Stream, ToTable
 from lakehouse.engines.registries import ConfluentRegistry, GlueRegistry
 from lakehouse.formats.frames import RegistrySchemas, WriterSchema
 from lakehouse.settings import GlueRegistrySettings, KafkaSettings, RegistrySettings
-from lakehouse.steps.ingest.workers.decoding import registered
-from lakehouse.steps.ingest.workers.decoding.registered import MOST_REMEMBERED, NoRegistry, SchemaLookup, remembered_ids
+from lakehouse.steps.ingest.workers.decoder_selection import schema_lookup
+from lakehouse.steps.ingest.workers.decoder_selection.schema_lookup import (
+    MOST_REMEMBERED,
+    NoRegistry,
+    SchemaLookup,
+    remembered_ids,
+)
 from lakehouse_tests.formats.avro.writing import record
 
 INT_RECORD = record(("x", "int"))
@@ -44,7 +49,7 @@ def test_what_the_registry_says_is_a_schema_or_the_reason_of_its_records(schema_
 
 @pytest.mark.slow
 def test_a_flood_of_ids_is_not_asked_for(schema_registry: RegistrySettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registered, "MOST_SCHEMAS", 2)
+    monkeypatch.setattr(schema_lookup, "MOST_SCHEMAS", 2)
     known = SchemaLookup(["AVRO"], ConfluentRegistry(schema_registry)).more(
         RegistrySchemas(), range(1_000_000, 1_000_005)
     )

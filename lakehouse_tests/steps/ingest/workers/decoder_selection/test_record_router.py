@@ -12,7 +12,12 @@ from lakehouse.formats.decoded import Decoded, Observed
 from lakehouse.formats.headers import Header, write_headers
 from lakehouse.formats.json import JsonDecoder
 from lakehouse.formats.verdict import RecordError
-from lakehouse.steps.ingest.workers.decoding.choosing import Choice, RecordRouter, copied_rows, whole_or_none
+from lakehouse.steps.ingest.workers.decoder_selection.record_router import (
+    Choice,
+    RecordRouter,
+    copied_rows,
+    whole_or_none,
+)
 
 TOPICS = TopicNumbers((("orders.eu", "i"), ("returns", "j")), many=True)
 SINGLE_TOPIC = TopicNumbers((("orders", "i"),))

@@ -7,7 +7,7 @@ import pytest
 from lakehouse.declarations import ByField, Declarations, Route, Stream, Table, ToTable, iceberg_schema
 from lakehouse.formats.json import JsonDecoder, RoutedDecoder
 from lakehouse.steps.ingest.parquet_files.encoding import file_schema
-from lakehouse.steps.ingest.workers.decoding.decoders import stream_decoder
+from lakehouse.steps.ingest.workers.decoder_selection.stream_decoder import stream_decoder
 
 
 class Row(pa.DataFrameModel):  # pyright: ignore[reportMissingTypeArgument]

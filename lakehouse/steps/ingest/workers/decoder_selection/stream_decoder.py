@@ -19,7 +19,7 @@ from lakehouse.declarations import (
     ToTable,
 )
 from lakehouse.declarations.columns.column import aliases_of
-from lakehouse.declarations.policies.record_format import record_part
+from lakehouse.declarations.formats.record_format import record_part
 from lakehouse.declarations.routes import targets_of
 from lakehouse.formats.changes import ChangeDecoder, ChangeTable
 from lakehouse.formats.decoded import Decoded
@@ -29,13 +29,13 @@ from lakehouse.formats.frames import RegistrySchemas
 from lakehouse.formats.json import JsonDecoder, RoutedDecoder
 from lakehouse.formats.record_columns import RecordColumns
 from lakehouse.formats.routed_records import RoutedRecords
-from lakehouse.steps.ingest.workers.decoding.choosing import Choice, RecordRouter
-from lakehouse.steps.ingest.workers.decoding.format_decoders import (
+from lakehouse.steps.ingest.workers.decoder_selection.format_decoders import (
     FormatDecoder,
     format_decoder,
     table_decoder,
 )
-from lakehouse.steps.ingest.workers.decoding.naming import NamedTables
+from lakehouse.steps.ingest.workers.decoder_selection.named_tables import NamedTables
+from lakehouse.steps.ingest.workers.decoder_selection.record_router import Choice, RecordRouter
 
 TableDecoder = FormatDecoder | EvolvingDecoder | StoppedTable
 RoutingDecoder = RoutedDecoder | RoutedRecords | ChangeDecoder

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from lakehouse.declarations import Declarations, Table
 from lakehouse.engines.spark import SparkUnreachable
 from lakehouse.errors import LakehouseError
-from lakehouse.orchestration.checks.derived.definition import trust_judges
+from lakehouse.orchestration.checks.derived.judges import trust_judges
 from lakehouse.orchestration.checks.judged_state import (
     judged_state,
     judged_tables,
@@ -18,8 +18,8 @@ from lakehouse.orchestration.checks.judged_state import (
     state_of,
     with_state,
 )
-from lakehouse.orchestration.checks.profile.definition import distribution_judges
-from lakehouse.orchestration.checks.rules.definition import rule_judges
+from lakehouse.orchestration.checks.profile.judges import distribution_judges
+from lakehouse.orchestration.checks.rules.judges import rule_judges
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake, LakehouseSpark, repeated_when_spark_is_lost

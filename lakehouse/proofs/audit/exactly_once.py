@@ -18,8 +18,8 @@ from lakehouse.proofs.audit.accounted_tables import former_tables, judge_missing
 from lakehouse.proofs.audit.chain import Link, read_chain
 from lakehouse.proofs.audit.chain_findings import judge_chain
 from lakehouse.proofs.audit.coordinates import OFFSET, PARTITION, TOPIC
+from lakehouse.proofs.audit.findings import Finding, RangeProof, StreamProof
 from lakehouse.proofs.audit.missing_offsets import name_places
-from lakehouse.proofs.audit.proof import Finding, RangeProof, StreamProof
 from lakehouse.proofs.audit.siblings import group_absences, judge_siblings
 from lakehouse.proofs.audit.stored_offsets import StoredRows, holdings
 from lakehouse.protocol.catalog import LakeCatalog

@@ -16,7 +16,7 @@ from pyiceberg.exceptions import NoSuchTableError
 
 from lakehouse.contracts.rules.stored.references import NotComparable
 from lakehouse.declarations import Declarations, References, Rows
-from lakehouse.orchestration.checks.rules.definition import rule_judges
+from lakehouse.orchestration.checks.rules.judges import rule_judges
 from lakehouse.orchestration.checks.table_question import Judge, TableCheckRun
 from lakehouse.orchestration.dagster_names import DEFAULT_NAMES
 from lakehouse.orchestration.resources import Lake

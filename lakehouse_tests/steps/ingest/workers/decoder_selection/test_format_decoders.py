@@ -10,7 +10,7 @@ from lakehouse.formats.json_schema import JsonSchemaDecoder
 from lakehouse.formats.mixed import MixedDecoder
 from lakehouse.formats.protobuf import ProtobufDecoder
 from lakehouse.formats.raw import RawDecoder
-from lakehouse.steps.ingest.workers.decoding.format_decoders import ReadFormat, format_decoder, table_decoder
+from lakehouse.steps.ingest.workers.decoder_selection.format_decoders import ReadFormat, format_decoder, table_decoder
 
 COLUMNS = pa.schema([pa.field("id", pa.int64())])
 

@@ -28,7 +28,7 @@ from lakehouse.declarations import (
     Table,
     arrow_schema,
 )
-from lakehouse.orchestration.checks.profile.definition import distribution_judges
+from lakehouse.orchestration.checks.profile.judges import distribution_judges
 from lakehouse.orchestration.checks.table_question import TableCheckRun
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.writing import write_table

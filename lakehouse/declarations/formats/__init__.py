@@ -1,0 +1,1 @@
+"""How records are written that a stream reads, as its declaration says it."""
