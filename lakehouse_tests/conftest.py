@@ -13,8 +13,14 @@ from sqlalchemy import Engine, event
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A JVM of a test is gone before the optimizing compiler has earned what it costs: a third of what a broker uses.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+# A JVM of a test is gone before the optimizing compiler has earned what it costs, or the check of classes that are
+# locked by their JARs' digests: half of what a broker uses. Without that compiler Java keeps so little room for code
+# that it throws some away, and compiles it again.
+os.environ.setdefault(
+    "JDK_JAVA_OPTIONS",
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=192m"
+    " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
+)
 
 
 @event.listens_for(Engine, "connect")
@@ -41,6 +47,7 @@ pytest_plugins = [
     "lakehouse_tests.fixtures.store_emulators",
     "lakehouse_tests.fixtures.seaweedfs",
     "lakehouse_tests.order",
+    "lakehouse_tests.unmeasured",
     "lakehouse_tests.timings.plugin",
 ]
 

@@ -7,7 +7,7 @@ from lakehouse.engines.kafka import LocalBroker
 from lakehouse.settings import KafkaSettings, Settings
 
 if TYPE_CHECKING:
-    from lakehouse.engines.spark.connect_server import ConnectServer
+    from lakehouse.engines.spark.connect.server import ConnectServer
 
 
 def local_broker(context: Context) -> LocalBroker | None:
@@ -34,7 +34,7 @@ def connect_server(context: Context) -> "ConnectServer":
         SettingsError: There is no platform `connect`.
         ConnectServerFailed: The platform's server is elsewhere.
     """
-    from lakehouse.engines.spark.connect_server import ConnectServer  # it imports PySpark, which most verbs do without
+    from lakehouse.engines.spark.connect.server import ConnectServer  # it imports PySpark, which most verbs do without
 
     settings = context.settings
     return ConnectServer(settings if settings.platform.mode == "connect" else context.settings_of_platform("connect"))
@@ -42,7 +42,7 @@ def connect_server(context: Context) -> "ConnectServer":
 
 def connect_server_here(context: Context) -> "ConnectServer | None":
     """The same, or None if no such server could be ours: there is none to ask for or to stop."""
-    from lakehouse.engines.spark.connect_server import ConnectServerFailed
+    from lakehouse.engines.spark.connect.server import ConnectServerFailed
 
     settings = context.settings
     if settings.platform.mode != "connect" and not (settings.conf / "platforms" / "connect.yaml").is_file():

@@ -21,13 +21,12 @@ from lakehouse_tests.fixtures.spark import PLATFORM, free_port
 from lakehouse_tests.fixtures.standalone_cluster import RPC_SECRET, standalone_cluster
 from lakehouse_tests.orchestration.assets.house import write_conf
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
+# In `make test` each part of a pair has tests of its own, on the session's Spark.
+pytestmark = [pytest.mark.soak, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 PLATFORMS = ("classic", "connect", "standalone")
 CATALOGS = ("sqlite", "postgresql", "lent", "seaweedfs", "glue")
 NOT_SEEN = {"glue": {"credentials", "scope", "kill"}, "lent": set[str](), "seaweedfs": set[str]()}
 """Of others: nothing is lent. Of Glue also what P2 promises, which does not hold there."""
-IN_ALL_RUNS = {("postgresql", "standalone")}
-"""The others are of the long form: each part of a pair has tests of its own, on the session's Spark."""
 
 
 @pytest.fixture
@@ -73,11 +72,6 @@ def _seaweedfs(server: SeaweedFs) -> Mapping[str, Any]:
     return {**document, "properties": {"credential": "${env:LAKE_SECRET}"}, "secret": server.login}
 
 
-def _marks(catalog: str, platform: str) -> list[pytest.MarkDecorator]:
-    soak = [] if (catalog, platform) in IN_ALL_RUNS else [pytest.mark.soak]
-    return [*soak, pytest.mark.clouds] if catalog == "seaweedfs" else soak
-
-
 def _platform(kind: str, folder: Path, undo: ExitStack) -> Mapping[str, Any]:
     if kind == "standalone":
         return undo.enter_context(standalone_cluster(folder / "cluster")).platform("classic")
@@ -89,7 +83,7 @@ def _platform(kind: str, folder: Path, undo: ExitStack) -> Mapping[str, Any]:
 @pytest.mark.parametrize(
     ("catalog", "platform"),
     [
-        pytest.param(catalog, platform, marks=_marks(catalog, platform))
+        pytest.param(catalog, platform, marks=[pytest.mark.clouds] if catalog == "seaweedfs" else [])
         for catalog in CATALOGS
         for platform in (("connect",) if catalog == "glue" else PLATFORMS)
     ],

@@ -20,7 +20,7 @@ from lakehouse_tests.clouds.ingests import ingest_orders, let_keys_end, order_id
 from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.fixtures.lent_store import LendingCatalog
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.rest, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.soak, pytest.mark.spark, pytest.mark.kafka, pytest.mark.rest, pytest.mark.timeout(900)]
 _KEY_SECONDS = 60
 _FEW_SECONDS = 10
 # A process of its own would have to be told the login of this test's catalog: the kills are in other tests.
@@ -63,7 +63,6 @@ def test_every_promise_holds_on_keys_that_end(
     assert [path.name for path in [*events, *logs] if _SECRETS.search(path.read_bytes())] == []
 
 
-@pytest.mark.soak
 def test_runs_of_several_minutes_on_keys_of_one(lending_catalog: LendingCatalog, connected: Settings) -> None:
     lending_catalog.seconds = _KEY_SECONDS
     begun, sent = time.monotonic(), 0

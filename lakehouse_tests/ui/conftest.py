@@ -1,6 +1,7 @@
 """`lakehouse dev` as a person starts it, with a state folder and ports of its own."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -77,7 +78,7 @@ def environment(root: Path) -> dict[str, str]:
         LAKEHOUSE_PLATFORM="connect",
         LAKEHOUSE__PLATFORM__REMOTE=f"sc://127.0.0.1:{free_port()}",
         COLUMNS="200",
-        JDK_JAVA_OPTIONS=SHORT_LIVED,
+        JDK_JAVA_OPTIONS=f"{os.environ['JDK_JAVA_OPTIONS']} {SHORT_LIVED}",
     )
 
 

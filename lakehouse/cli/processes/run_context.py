@@ -12,7 +12,7 @@ from lakehouse.cli.context import Context
 from lakehouse.cli.processes.prerequisites import bring_prerequisites
 from lakehouse.cli.processes.supervision import Server
 from lakehouse.cli.servers import connect_server_here, local_broker
-from lakehouse.engines.spark.connect_client import Remote
+from lakehouse.engines.spark.connect.client import Remote
 
 BROKER, SPARK_CONNECT = "Kafka broker", "Spark Connect server"
 INTERRUPTED = 128 + signal.SIGINT

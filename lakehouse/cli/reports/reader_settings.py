@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from sqlalchemy import make_url
 
 from lakehouse.engines.spark import catalog_conf
-from lakehouse.engines.spark.connect_client import Remote, token_file
+from lakehouse.engines.spark.connect.client import Remote, token_file
 from lakehouse.settings import CatalogSettings, Settings
 from lakehouse.settings.catalogs.properties import typed_properties
 from lakehouse.settings.plain_secret import names_a_secret

@@ -9,7 +9,7 @@ from lakehouse.doctor.finding import Diagnosis, refused, warning, well, wrong
 from lakehouse.doctor.machine.addresses import port_of
 from lakehouse.engines.java import JavaUnusable, require_java
 from lakehouse.engines.kafka.local.local_broker import LocalBroker
-from lakehouse.engines.spark.connect_client import Remote
+from lakehouse.engines.spark.connect.client import Remote
 from lakehouse.settings import Settings
 
 GIB = 1024**3

@@ -10,8 +10,8 @@ from sqlalchemy import make_url
 
 from lakehouse.doctor.finding import Diagnosis, warning, wrong
 from lakehouse.engines.spark.conf import is_local
-from lakehouse.engines.spark.connect_client import Remote, SparkUnreachable
-from lakehouse.engines.spark.given_server import is_given
+from lakehouse.engines.spark.connect.client import Remote, SparkUnreachable
+from lakehouse.engines.spark.connect.given_server import is_given
 from lakehouse.engines.spark.registration import MasterUnreachable, is_standalone, masters_of
 from lakehouse.iceberg.durable_files import local_path
 from lakehouse.settings import CatalogSettings, Platform, Settings, SettingsError

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from lakehouse.doctor.finding import Diagnosis, refused, well, wrong
 from lakehouse.doctor.machine.listening import silence
-from lakehouse.engines.spark.connect_client import Remote
-from lakehouse.engines.spark.given_server import is_given
+from lakehouse.engines.spark.connect.client import Remote
+from lakehouse.engines.spark.connect.given_server import is_given
 from lakehouse.engines.spark.registration import is_standalone, masters_of
 from lakehouse.engines.submit.remote_jobs import LaunchToken
 from lakehouse.engines.submit.services import remote_jobs

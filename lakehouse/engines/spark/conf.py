@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lakehouse.engines.class_path import class_path
 from lakehouse.engines.spark.catalog import catalog_conf
-from lakehouse.engines.spark.given_server import EXTENSIONS, WORKER_DAEMON
+from lakehouse.engines.spark.connect.given_server import EXTENSIONS, WORKER_DAEMON
 from lakehouse.settings import Platform, Settings
 from lakehouse.settings.secret import revealed
 from lakehouse.settings.state import make_private

@@ -24,6 +24,7 @@ from typing_extensions import override
 
 from lakehouse.engines.spark.conf import is_local, process_conf, scratch_folder, workers_python
 from lakehouse.engines.spark.interrupts import cancelled_by_signals
+from lakehouse.engines.spark.jvm_names import remember_names
 from lakehouse.engines.spark.properties import properties_file
 from lakehouse.engines.spark.registration import (
     is_standalone,
@@ -57,6 +58,7 @@ def new_driver(settings: Settings, *, app_name: str) -> Generator[SparkSession]:
     with _environment(_python(settings)), ExitStack() as undo:
         gateway = _launch(settings)
         undo.callback(_end_process, gateway, patience)
+        remember_names(gateway)
         with _signal_handlers_kept(), registered_in_time(platform, partial(_end_by_force, gateway)):
             context = SparkContext(conf=SparkConf().setAppName(app_name), gateway=gateway)
         session = SparkSession(context)

@@ -8,9 +8,9 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from lakehouse.engines.spark.conf import fixed_conf, is_local, session_conf
-from lakehouse.engines.spark.connect_client import connect_session
+from lakehouse.engines.spark.connect.client import connect_session
+from lakehouse.engines.spark.connect.given_server import is_given, require_fit
 from lakehouse.engines.spark.driver import new_driver
-from lakehouse.engines.spark.given_server import is_given, require_fit
 from lakehouse.engines.spark.interrupts import interrupts_unmasked
 from lakehouse.engines.spark.worker_environment import require_same_workers
 from lakehouse.errors import LakehouseError

@@ -22,6 +22,8 @@ class StagingTransaction(Transaction):
     @override
     def table_metadata(self) -> TableMetadata:
         """The table's metadata with all updates."""
+        if not self._updates:
+            return self._table.metadata
         if self._applied is None or self._applied[0] is not self._updates:
             self._applied = (self._updates, super().table_metadata)
         return self._applied[1]

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from pyiceberg.catalog import load_catalog
 
 from lakehouse.cli.reports.reader_settings import GAP, READERS
-from lakehouse.engines.spark.connect_client import token_file
+from lakehouse.engines.spark.connect.client import token_file
 from lakehouse.settings import CatalogSettings, Platform, Settings
 from lakehouse.settings.secret import LateSecret
 from lakehouse_tests.fixtures.lakes import Lake

@@ -17,12 +17,12 @@ from lakehouse.engines.spark import (
     spark_session,
 )
 from lakehouse.engines.spark import session as session_module
-from lakehouse.engines.spark.connect_client import token_file
-from lakehouse.engines.spark.given_server import EXTENSIONS, unfit_settings
+from lakehouse.engines.spark.connect.client import token_file
+from lakehouse.engines.spark.connect.given_server import EXTENSIONS, unfit_settings
 from lakehouse.settings import Platform, Settings, load_settings
 from lakehouse_tests.fixtures.spark import free_port, settings_of
 
-CONF = Path(__file__).parents[3] / "conf"
+CONF = Path(__file__).parents[4] / "conf"
 SECRET = "t0p-secret-token"
 
 
@@ -79,7 +79,7 @@ def plain() -> Iterator[int]:
 
 
 def test_a_server_without_tls_is_named(plain: int, tmp_path: Path, jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakehouse.engines.spark.connect_client._HANDSHAKE_SECONDS", 0.5)
+    monkeypatch.setattr("lakehouse.engines.spark.connect.client._HANDSHAKE_SECONDS", 0.5)
     settings = settings_of(tmp_path, jars, given(f"sc://127.0.0.1:{plain}/;use_ssl=true;token={SECRET}"))
     with pytest.raises(SparkUnreachable, match="does not speak TLS") as caught:
         Remote.of(settings).require()

@@ -15,7 +15,7 @@ from grpc import StatusCode
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
 
-from lakehouse.engines.spark.given_server import is_given
+from lakehouse.engines.spark.connect.given_server import is_given
 from lakehouse.engines.spark.interrupts import cancelled_by_signals
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import Settings
@@ -142,7 +142,9 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
     Raises:
         SparkUnreachable: Nobody answers there, or the server went away meanwhile.
     """
-    from lakehouse.engines.spark.client_behaviour import active  # with it comes pandas, of no use to classic Spark
+    from lakehouse.engines.spark.connect.client_behaviour import (
+        active,  # with it comes pandas, of no use to classic Spark
+    )
 
     remote = Remote.of(settings)
     remote.require()  # PySpark itself would go on trying for ten minutes
@@ -193,7 +195,7 @@ def _clean_session(remote: Remote, address: str, patience: float) -> SparkSessio
 
 def _session(remote: Remote, address: str) -> "RemoteSession":
     session = cast("RemoteSession", SparkSession.builder.remote(address).create())
-    from lakehouse.engines.spark.client_behaviour import (  # with it comes pandas, of no use to classic Spark
+    from lakehouse.engines.spark.connect.client_behaviour import (  # with it comes pandas, of no use to classic Spark
         WhileItAnswers,
         own_checkpoints,
     )

@@ -24,8 +24,8 @@ from lakehouse.build import build_defs
 from lakehouse.cli import app
 from lakehouse.cli.reports.failure import reason
 from lakehouse.engines.spark import ConnectServer, Remote, SparkUnreachable, spark_session
-from lakehouse.engines.spark.client_behaviour import WhileItAnswers
-from lakehouse.engines.spark.connect_client import _with_parameter
+from lakehouse.engines.spark.connect.client import _with_parameter
+from lakehouse.engines.spark.connect.client_behaviour import WhileItAnswers
 from lakehouse.orchestration.automation.run_history import run_news
 from lakehouse.orchestration.checks.spark_server import NAME, server_key
 from lakehouse.orchestration.resources import lost_spark, repeated_when_spark_is_lost

@@ -13,7 +13,7 @@ import pyspark
 
 from lakehouse.engines.background_process import Daemon
 from lakehouse.engines.spark.conf import process_conf, scratch_folder
-from lakehouse.engines.spark.connect_client import Remote, token_file
+from lakehouse.engines.spark.connect.client import Remote, token_file
 from lakehouse.engines.spark.driver import last_words
 from lakehouse.engines.spark.properties import properties_file
 from lakehouse.errors import LakehouseError

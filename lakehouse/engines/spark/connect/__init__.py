@@ -1,0 +1,1 @@
+"""Spark Connect: our own server, one that somebody else has started, and sessions on either."""
