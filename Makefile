@@ -8,8 +8,8 @@ BIN := .venv/bin
 PORT ?= 3000
 # Tests and runs start many processes of ours: where nothing may be kept compiled, each costs a CPU second more.
 unexport PYTHONDONTWRITEBYTECODE
-# Three processes for two cores: some of them wait, for a browser, a connector or a killed run.
-TEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
+# Four processes for two cores: some of them wait, for a browser, a connector or a killed run.
+TEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
 # What needs no server; and of that, what takes milliseconds.
 SERVERS := slow or browser or kill or rest or kafka or spark
 FAST := $(BIN)/pytest -n 2 --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))

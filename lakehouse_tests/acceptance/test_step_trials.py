@@ -11,7 +11,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka]
 STEPS = [trial for trial in TRIALS if trial.needs_spark]
 
 
+BOTH = ["sql_lake", pytest.param("rest_lake", marks=[pytest.mark.rest, pytest.mark.soak])]
+
+
 @pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("lake", BOTH, indirect=True)
 def test_every_promise_of_the_steps_is_seen(lake: Lake, spark_settings: Settings, broker: KafkaSettings) -> None:
     settings = spark_settings.model_copy(update={"catalog": lake.settings, "kafka": broker})
     with scratch(settings, 60, lambda _: None, environ_of(lake, settings)) as place:

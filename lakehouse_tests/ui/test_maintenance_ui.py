@@ -11,7 +11,7 @@ from lakehouse_tests.orchestration.assets.flock import new_flock, upkeep
 from lakehouse_tests.ui.test_dev import FLAGS, picture
 from lakehouse_tests.ui.test_trust_ui import served
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.soak, pytest.mark.browser, pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")

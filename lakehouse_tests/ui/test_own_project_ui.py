@@ -20,6 +20,7 @@ from lakehouse_tests.ui.test_dev import FLAGS
 from lakehouse_tests.ui.test_trust_ui import served
 
 pytestmark = [
+    pytest.mark.soak,
     *(pytest.mark.browser, pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(300)),
     # Dagster's own: how it reads YAML, and what of its components is a preview.
     pytest.mark.filterwarnings("ignore:`parse_obj_as` is deprecated"),

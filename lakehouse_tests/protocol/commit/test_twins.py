@@ -24,7 +24,7 @@ ONE_TABLE: tuple[Rows, Rows] = ({"a": [10, 11]}, {"a": [20, 21]})
 OVERLAPPING: tuple[Rows, Rows] = ({"a": [10, 11], "b": [10]}, {"c": [20], "b": [20, 21]})
 SETS = pytest.mark.parametrize("sets", [ONE_TABLE, OVERLAPPING], ids=["one-table", "overlapping"])
 # The long form makes a thousand on SQLite and a catalog server together, and half as many more on PostgreSQL.
-APPEND_TRIALS = [9, pytest.param(250, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])]
+APPEND_TRIALS = [5, pytest.param(250, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])]
 MERGE_TRIALS = 4
 POSTGRES_TRIALS = 3
 
