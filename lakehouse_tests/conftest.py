@@ -48,7 +48,6 @@ pytest_plugins = [
     "lakehouse_tests.fixtures.store_emulators",
     "lakehouse_tests.fixtures.seaweedfs",
     "lakehouse_tests.order",
-    "lakehouse_tests.unmeasured",
     "lakehouse_tests.timings.plugin",
 ]
 
