@@ -1,6 +1,5 @@
 """Fixtures live in `lakehouse_tests/fixtures`, one module per real part."""
 
-import gc
 import os
 import re
 import signal
@@ -64,9 +63,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("seconds")
         if re.search(r" at 0x[0-9a-f]+", item.nodeid):
             raise pytest.UsageError(f"The name of {item.nodeid} has an address in it: give its parameters ids=.")
-
-
-def pytest_collection_finish() -> None:
-    """Thousands of tests and all modules stay to the end: garbage collection need not walk them again and again."""
-    gc.collect()
-    gc.freeze()

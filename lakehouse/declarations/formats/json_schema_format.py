@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.declarations.formats.schema_file import schema_file
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,9 @@ class JsonSchema:
         from jsonschema_rs import ValidationError, meta
 
         try:
-            text = Path(self.schema).read_text(encoding="utf-8")
+            with schema_file("JsonSchema", self.schema) as file:
+                text = file.read_text(encoding="utf-8")
             meta.validate(msgspec.json.decode(text))
-        except OSError as error:
-            raise DeclarationError(
-                f"JsonSchema: {self.schema} cannot be read ({error.strerror}).",
-                remedy="put the schema beside the declaration, and name it by Path(__file__).with_name(…).",
-            ) from None
         except (ValueError, ValidationError) as error:
             why = str(error).partition("\n")[0]
             raise DeclarationError(

@@ -9,6 +9,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.message import DecodeError
 
 from lakehouse.declarations.columns.error import DeclarationError
+from lakehouse.declarations.formats.schema_file import schema_file
 
 _IMPORT = re.compile(r'\bimport\s+(?:public\s+|weak\s+|option\s+)?"([^"\n]+)"\s*;')
 
@@ -86,10 +87,5 @@ def proto_imports(text: str) -> list[str]:
 
 
 def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise DeclarationError(
-            f"Protobuf: {file} cannot be read ({error.strerror}).",
-            remedy="put the schema beside the declaration, and name it by Path(__file__).with_name(…).",
-        ) from None
+    with schema_file("Protobuf", file) as there:
+        return there.read_bytes()

@@ -12,6 +12,7 @@ from fastavro.schema import SchemaParseException, UnknownType
 from lakehouse.declarations.columns.column import Column
 from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.columns.record_parts import HEADERS, KEY, VALUE
+from lakehouse.declarations.formats.schema_file import schema_file
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,10 @@ class Avro:
         if self.schema is None:
             return None
         try:
-            text = Path(self.schema).read_text(encoding="utf-8")
+            with schema_file("Avro", self.schema) as file:
+                text = file.read_text(encoding="utf-8")
             parsed: Any = msgspec.json.decode(text)
             fastavro.schema.parse_schema(parsed, _force=True)
-        except OSError as error:
-            raise DeclarationError(
-                f"Avro: {self.schema} cannot be read ({error.strerror}).",
-                remedy="put the schema beside the declaration, and name it by Path(__file__).with_name(…).",
-            ) from None
         except (ValueError, TypeError, KeyError, SchemaParseException, UnknownType) as error:
             raise DeclarationError(
                 f"Avro: {self.schema} holds no Avro schema ({type(error).__name__}: {error}).",

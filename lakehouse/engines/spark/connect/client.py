@@ -142,9 +142,8 @@ def connect_session(settings: Settings) -> Generator[SparkSession]:
     Raises:
         SparkUnreachable: Nobody answers there, or the server went away meanwhile.
     """
-    from lakehouse.engines.spark.connect.client_behaviour import (
-        active,  # with it comes pandas, of no use to classic Spark
-    )
+    # With it comes pandas, of no use to classic Spark.
+    from lakehouse.engines.spark.connect.client_behaviour import active
 
     remote = Remote.of(settings)
     remote.require()  # PySpark itself would go on trying for ten minutes
@@ -195,10 +194,8 @@ def _clean_session(remote: Remote, address: str, patience: float) -> SparkSessio
 
 def _session(remote: Remote, address: str) -> "RemoteSession":
     session = cast("RemoteSession", SparkSession.builder.remote(address).create())
-    from lakehouse.engines.spark.connect.client_behaviour import (  # with it comes pandas, of no use to classic Spark
-        WhileItAnswers,
-        own_checkpoints,
-    )
+    # With it comes pandas, of no use to classic Spark.
+    from lakehouse.engines.spark.connect.client_behaviour import WhileItAnswers, own_checkpoints
 
     own_checkpoints(session)
     if remote.here:

@@ -22,7 +22,7 @@ from lakehouse_tests.orchestration.assets.house import command, shipped_conf
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(1200)]
 OWN_ASSET = Path(__file__).parents[4] / "docs" / "how-to" / "own-asset.md"
 LAKEHOUSE = str(Path(sys.executable).parent / "lakehouse")
-FLIGHTS = 10_000  # of twelve days, so that routes have a history
+FLIGHTS = 10_000  # of about eleven days, so that routes have a history
 
 
 class Terminal:
