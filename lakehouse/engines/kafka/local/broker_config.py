@@ -27,6 +27,11 @@ BEHAVIOUR = {
     # After kill -9 the controller waits for the dead broker's session to end before it lets the new one in.
     "broker.session.timeout.ms": "2000",
     "broker.heartbeat.interval.ms": "500",
+    # A controller that writes twice a second that nothing has happened takes a hundredth of a core for it.
+    "metadata.max.idle.interval.ms": "0",
+    # Each thread wakes up to see that there is nothing to do.
+    "num.io.threads": "2",
+    "num.network.threads": "1",
     "log.cleaner.dedupe.buffer.size": "16777216",
     # Retention and deletion are noticed within seconds, not minutes.
     "log.retention.check.interval.ms": "1000",
