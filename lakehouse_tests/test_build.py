@@ -242,9 +242,9 @@ def test_a_prefix_stands_before_every_asset_of_ours(conf: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["dg", "check", "defs"],
+        pytest.param(["dg", "check", "defs"], marks=pytest.mark.soak),
         ["dg", "list", "defs", "--json"],
-        ["dagster", "definitions", "validate"],
+        pytest.param(["dagster", "definitions", "validate"], marks=pytest.mark.soak),
         ["dagster", "definitions", "validate", "-w", "workspace.yaml"],
     ],
 )

@@ -16,6 +16,7 @@ NAMES = [str(page.relative_to(ROOT / "docs")) for page in PAGES]
 # Pages whose streams are withdrawn at their end: of topics or registries that nobody has made, which a run would name
 # as a failure, and of a hundred tables, which every later run would look at.
 WITHDRAWN = ("many-tables.md", "named-tables.md", "registries.md")
+LONG = ("named-tables.md",)  # a hundred tables take a minute
 # What a test of the guides cannot have. Another reason is a test that runs the block.
 LACKS = ("a browser", "a debugger", "a person", "another engine", "servers of its own")
 
@@ -58,7 +59,9 @@ def guide(
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.kafka
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.soak if page.name in LONG else ()) for page in PAGES], ids=NAMES
+)
 def test_the_blocks_of_a_page_run(guide: Guide, page: Path) -> None:
     declarations = guide.folder / "conf" / "declarations"
     before = set(declarations.rglob("*.py"))

@@ -115,6 +115,7 @@ def test_changes_that_somebody_began_to_send_otherwise_are_not_mixed(broker: Kaf
     assert end_offsets(broker, "flight_changes") == other.ends
 
 
+@pytest.mark.soak
 def test_later_days_follow_one_after_the_other(demo_broker: KafkaSettings):
     load_demo(demo_broker, topics=["flights"])
     feed = FlightFeed()

@@ -20,7 +20,7 @@ SECONDS = 90  # the job would never end; stopping the context and ending the JVM
 LEFTOVERS = 60  # Spark gives a Python worker two seconds to see that it is unwanted; a loaded machine takes its time
 
 
-@pytest.fixture(params=["classic", "connect"])
+@pytest.fixture
 def settings(request: pytest.FixtureRequest, tmp_path: Path, jars: Path) -> Settings:
     if request.param == "connect":
         return request.getfixturevalue("connect_settings")
@@ -48,8 +48,16 @@ def wait_for(what: Path, seconds: float) -> None:
 @pytest.mark.spark
 @pytest.mark.kill
 @pytest.mark.parametrize(
-    ("handler", "number"),
-    [("none", signal.SIGTERM), ("own", signal.SIGINT), pytest.param("own", signal.SIGTERM, marks=pytest.mark.soak)],
+    ("settings", "handler", "number"),
+    [
+        ("classic", "none", signal.SIGTERM),
+        ("connect", "own", signal.SIGINT),
+        pytest.param("classic", "own", signal.SIGINT, marks=pytest.mark.soak),
+        pytest.param("classic", "own", signal.SIGTERM, marks=pytest.mark.soak),
+        pytest.param("connect", "none", signal.SIGTERM, marks=pytest.mark.soak),
+        pytest.param("connect", "own", signal.SIGTERM, marks=pytest.mark.soak),
+    ],
+    indirect=["settings"],
 )
 def test_a_signal_ends_a_job(settings: Settings, tmp_path: Path, handler: str, number: int) -> None:
     (tmp_path / "settings.json").write_text(settings.model_dump_json())

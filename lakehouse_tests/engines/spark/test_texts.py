@@ -20,6 +20,7 @@ with spark_session(Settings.model_validate_json(Path(sys.argv[1]).read_text()), 
 """
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 def test_an_error_is_told_when_its_jvm_is_gone(tmp_path: Path, jars: Path) -> None:
     settings = settings_of(tmp_path / "state", jars, classic_platform())

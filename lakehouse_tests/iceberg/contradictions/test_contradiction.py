@@ -65,6 +65,7 @@ def test_where_a_clock_was_slow_the_remedy_is_exact() -> None:
     assert metadata_of(("raw", "a"), LOCATION, whole).last_updated_ms == whole["last-updated-ms"]
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 def test_java_judges_alike(spark: SparkSession) -> None:
     parser: Any = spark._jvm.org.apache.iceberg.TableMetadataParser  # pyright: ignore

@@ -63,6 +63,7 @@ def append_from_outside(house: House) -> None:
     table.append(table.scan().to_arrow())
 
 
+@pytest.mark.soak
 def test_a_member_that_holds_nothing(story: House) -> None:
     assert story.run("mart.shop_days", tags=MONDAY).success
     message = reason(story)

@@ -37,6 +37,7 @@ def nests(house: House) -> MirrorTables:
     return tables
 
 
+@pytest.mark.soak
 def test_killed_between_changelog_and_mirror_the_next_run_completes_the_mirror(
     working_house: House, nests: MirrorTables
 ) -> None:

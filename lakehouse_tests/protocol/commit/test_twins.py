@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from lakehouse.protocol.commit import branch_table
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.lakes import SERVER_FIRST, Lake
 from lakehouse_tests.fixtures.spark import SparkOn
 from lakehouse_tests.protocol.commit.children import Child, Work
 from lakehouse_tests.protocol.commit.oracle import Oracle
@@ -22,15 +22,26 @@ Rows = Mapping[str, list[int]]
 
 ONE_TABLE: tuple[Rows, Rows] = ({"a": [10, 11]}, {"a": [20, 21]})
 OVERLAPPING: tuple[Rows, Rows] = ({"a": [10, 11], "b": [10]}, {"c": [20], "b": [20, 21]})
-SETS = pytest.mark.parametrize("sets", [ONE_TABLE, OVERLAPPING], ids=["one-table", "overlapping"])
 # The long form makes a thousand on SQLite and a catalog server together, and half as many more on PostgreSQL.
-APPEND_TRIALS = [5, pytest.param(250, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])]
+APPEND_TRIALS = 5
+MANY = [
+    pytest.param(lake, sets, 250, id=f"{lake}-{name}-many", marks=[pytest.mark.soak, pytest.mark.timeout(3600)])
+    for lake in ("sql_lake", "rest_lake", "postgres_lake")
+    for name, sets in {"one-table": ONE_TABLE, "overlapping": OVERLAPPING}.items()
+]
 MERGE_TRIALS = 4
 POSTGRES_TRIALS = 3
 
 
-@SETS
-@pytest.mark.parametrize("trials", APPEND_TRIALS)
+@pytest.mark.parametrize(
+    ("lake", "sets", "trials"),
+    [
+        pytest.param("sql_lake", ONE_TABLE, APPEND_TRIALS, id="sql-one-table"),
+        pytest.param("rest_lake", OVERLAPPING, APPEND_TRIALS, id="rest-overlapping", marks=pytest.mark.rest),
+        *MANY,
+    ],
+    indirect=["lake"],
+)
 def test_of_two_appends_one_lands(lake: Lake, tmp_path: Path, sets: tuple[Rows, Rows], trials: int) -> None:
     _race_appends(lake, tmp_path, sets, trials)
 
@@ -53,6 +64,7 @@ def _race_appends(lake: Lake, tmp_path: Path, sets: tuple[Rows, Rows], trials: i
 @pytest.mark.parametrize(
     "sets", [pytest.param(ONE_TABLE, marks=pytest.mark.soak), OVERLAPPING], ids=["one-table", "overlapping"]
 )
+@pytest.mark.parametrize("lake", [*SERVER_FIRST, pytest.param("postgres_lake", marks=pytest.mark.soak)], indirect=True)
 def test_of_two_merges_one_lands(lake: Lake, tmp_path: Path, sets: tuple[Rows, Rows], spark_on: SparkOn) -> None:
     for name in "abc":
         lake.create(name)

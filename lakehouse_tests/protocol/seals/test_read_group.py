@@ -7,7 +7,7 @@ import pytest
 from pyiceberg.table import Table
 
 from lakehouse.protocol.seals.read_group import Pinned, read_group
-from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.lakes import SERVER_FIRST, Lake
 from lakehouse_tests.protocol.commit.children import Child, publish_often, work_on
 from lakehouse_tests.protocol.commit.oracle import Oracle
 
@@ -18,6 +18,7 @@ TABLES = ("a", "b")
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("lake", SERVER_FIRST, indirect=True)
 def test_polled_while_pairs_are_published(lake: Lake, capsys: pytest.CaptureFixture[str]) -> None:
     for name in TABLES:
         lake.create(name)

@@ -72,7 +72,9 @@ def test_ten_thousand_histories(spark: SparkSession, name: str) -> None:
     check(spark, ALL[name], name)
 
 
-@pytest.mark.parametrize("name", ["hard", "forgetting", "soft"])
+@pytest.mark.parametrize(
+    "name", ["forgetting", pytest.param("hard", marks=pytest.mark.soak), pytest.param("soft", marks=pytest.mark.soak)]
+)
 def test_some_histories(spark: SparkSession, name: str) -> None:
     check(spark, FEW[name], name)
 

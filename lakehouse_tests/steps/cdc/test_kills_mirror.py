@@ -18,7 +18,7 @@ from lakehouse_tests.steps.cdc.mirror_child import BUCKETS, MirrorChild
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow]
 
-FEW = ("mirror.merged", "publish.before")
+FEW = ("mirror.merged",)
 ALL = ("mirror.planned", "mirror.merged", "seal.before", "seal.after", "publish.before", "publish.after")
 
 

@@ -489,7 +489,8 @@ def test_a_column_declared_later_and_a_wider_type_change_no_digest(quick: SparkS
     assert len(digests) == len(surveyed) == 1
 
 
-@pytest.mark.parametrize("tables", [HARD, pytest.param(SOFT, marks=pytest.mark.soak)], ids=["hard", "soft"])
+@pytest.mark.soak
+@pytest.mark.parametrize("tables", [HARD, SOFT], ids=["hard", "soft"])
 def test_all_of_it_on_spark_connect(connect_settings: Settings, tables: MirrorTables) -> None:
     with spark_session(connect_settings, app_name="test") as session:
         it = Both(session, tables)

@@ -78,13 +78,11 @@ def assert_the_rows_come_out(workload: Workload, messages: list[Message]) -> Non
         assert [rows[key] for key in sorted(rows)] == truth[name]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "source",
     [
-        pytest.param(
-            Source(prefix="plain", tables=(), transactions=True, heartbeat_ms=1000, partitions=3),
-            marks=pytest.mark.soak,
-        ),
+        Source(prefix="plain", tables=(), transactions=True, heartbeat_ms=1000, partitions=3),
         Source(prefix="schemas", tables=(), schemas=True, decimals="string"),
     ],
     ids=["plain", "schemas"],

@@ -41,7 +41,7 @@ from lakehouse.steps.cdc.refusals import (
     WithoutKey,
 )
 from lakehouse.steps.cdc.status import mirror_standing
-from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.lakes import SERVER_FIRST, Lake
 from lakehouse_tests.fixtures.spark import SparkOn
 from lakehouse_tests.steps.cdc.conftest import (
     ROW,
@@ -73,6 +73,7 @@ def _files(mirrored: Mirrored, name: str = "") -> set[str]:
     return {task.file.file_path for task in mirrored.load(name).scan().plan_files()}
 
 
+@pytest.mark.parametrize("lake", SERVER_FIRST, indirect=True)
 def test_range_after_range(lake: Lake, spark_on: SparkOn) -> None:
     """On both catalogs: first rows, changes of each kind, a late one, one that contradicts; and nothing twice."""
     mirrored = make_mirror(lake, spark_on, partitioning=BUCKETS)

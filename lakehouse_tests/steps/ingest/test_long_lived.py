@@ -15,7 +15,7 @@ from lakehouse_tests.steps.ingest.conftest import Landing, MakeLanding, thing
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
-RUNS = [4, pytest.param(1000, marks=[pytest.mark.soak, pytest.mark.timeout(4 * 3600)])]
+RUNS = [4, pytest.param(1000, marks=pytest.mark.timeout(4 * 3600))]
 WIDE = "x" * 1000
 MIB = 1 << 20
 
@@ -95,8 +95,9 @@ def _consumers(server: Server) -> int:
     return server.objects().get("org.apache.kafka.clients.consumer.KafkaConsumer", (0, 0))[0]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("way", [pytest.param("catch-up", marks=pytest.mark.soak), "trickle"])
+@pytest.mark.parametrize("way", ["catch-up", "trickle"])
 def test_ingests_leave_nothing_behind(on_connect: Callable[..., Landing], server: Server, way: str, runs: int) -> None:
     stream = on_connect(partitions=2)
     each = 100 if runs > 4 else 2_000

@@ -12,7 +12,7 @@ from lakehouse.protocol.catalog import LakeCatalog, open_catalog
 from lakehouse.protocol.seals.history import Sealed, last_seal
 from lakehouse.protocol.seals.read_group import read_group
 from lakehouse_tests.declarations.declaring import declare
-from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.lakes import SERVER_FIRST, Lake
 from lakehouse_tests.steps.ingest.conftest import THINGS, Landing, MakeLanding, thing
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
@@ -22,6 +22,7 @@ RUNS = [3, pytest.param(20, marks=pytest.mark.soak)]
 
 
 @pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("lake", SERVER_FIRST, indirect=True)
 def test_a_group_is_never_seen_mixed_while_runs_land(landing: MakeLanding, lake: Lake, runs: int) -> None:
     stream = _reference(landing(), lake)
     stream.send([thing(0, kind="planes")])

@@ -25,14 +25,20 @@ POINTS = [
     (Operation.DEDUPLICATE, "deduplicate.published", True),
     (Operation.STATISTICS, "maintain.done", True),
 ]
+FEW = [POINTS[0], POINTS[2]]
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("points", [FEW, pytest.param(POINTS, marks=pytest.mark.soak)], ids=["few", "all"])
 def test_the_run_after_a_killed_one_completes_it(
-    sql_lake: Lake, spark_on: SparkOn, connect_settings: Settings, tmp_path: Path
+    sql_lake: Lake,
+    spark_on: SparkOn,
+    connect_settings: Settings,
+    tmp_path: Path,
+    points: list[tuple[Operation, str, bool]],
 ) -> None:
     seen = Seen.create(sql_lake, spark_on, EVERYTHING)
-    for number, (operation, point, landed) in enumerate(POINTS):
+    for number, (operation, point, landed) in enumerate(points):
         with spark_on(sql_lake.settings) as spark:
             for _ in range(2):
                 seen.append(spark, (number, DAYS[0], 1, "once"), (number, DAYS[1], 1, "there"))

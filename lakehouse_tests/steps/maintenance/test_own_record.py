@@ -65,6 +65,7 @@ def live(upkeep: Upkeep, rounds: int) -> list[tuple[str, str]]:
     raise AssertionError(f"there is no end of it: {done}")
 
 
+@pytest.mark.soak
 def test_its_own_record_is_maintained_and_then_there_is_nothing_to_do(lived_in: Upkeep) -> None:
     done = live(lived_in, 20)
     assert {(name, "rewrite") for name in (AUDIT_LOG.name, MAINTENANCE_LOG.name)} <= set(done)

@@ -118,6 +118,7 @@ def _goes_on(things: Mirrored, expected: dict[int, str]) -> None:
 
 
 @pytest.mark.kafka
+@pytest.mark.soak
 @pytest.mark.parametrize("commits", COMMITS)
 def test_an_ingest_goes_on_from_the_right_place(sql_lake: Lake, landing: MakeLanding, commits: int) -> None:
     stream = landing(table={"maintenance": WIDE})

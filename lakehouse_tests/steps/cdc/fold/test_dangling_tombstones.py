@@ -77,7 +77,7 @@ def test_an_older_change_that_was_sent_again_is_what_its_tombstone_deletes(tmp_p
     assert _apply(lake, tmp_path, spark_on, _TOMBSTONE) == {6: "anew"}
 
 
-@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize("runs", [pytest.param(1, marks=pytest.mark.soak), 2])
 def test_the_tombstone_of_a_refused_delete_counts_wherever_a_run_is_cut(
     tmp_path: Path, spark_on: SparkOn, runs: int
 ) -> None:

@@ -52,6 +52,7 @@ def rewind(broker: KafkaSettings, group: str, topic: str) -> None:
     consumer.close()
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.kafka
 def test_what_a_rewound_sink_wrote_twice_is_named(
