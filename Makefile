@@ -39,8 +39,8 @@ port:
 dev: port env ## Broker, Spark Connect and the Dagster UI (PORT=3000) with sensors; Ctrl-C stops what it started
 	@$(BIN)/lakehouse dev --port $(PORT)
 
-test: env-browser ## All tests (ORDER=reverse or ORDER=shuffle:7 for another order)
-	@$(TEST)
+test: env-browser ## All tests: make coverage, then those with servers (ORDER=reverse or ORDER=shuffle:7 for another order)
+	@$(MAKE) --no-print-directory coverage || failed=$$?; $(TEST) -m "not soak and ($(SERVERS))" || failed=$$?; exit $${failed:-0}
 
 timings: env-browser ## All tests, and where their time goes
 	@rm -rf .lakehouse/timings

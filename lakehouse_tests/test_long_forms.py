@@ -5,7 +5,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 PAGE = TESTS.parent / "docs" / "reference" / "testing.md"
-MARK = re.compile(r"pytest\.mark\.(soak)|import (SERVER_FIRST)")
+# By itself, or within the catalogs of `fixtures/lakes.py`; escaped so that this line is not one of them.
+MARK = re.compile(r"pytest\.mark\.soak|import\sSERVER_FIRST")
 
 
 def test_the_page_names_every_module_with_a_long_form() -> None:

@@ -9,12 +9,13 @@ from lakehouse_tests.acceptance.conftest import environ_of
 from lakehouse_tests.fixtures.lakes import Lake
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka]
-STEPS = [trial for trial in TRIALS if trial.needs_spark]
-FEW = [trial for trial in STEPS if trial.name in ("exactly once", "release")]
+STEPS = {trial.name: trial for trial in TRIALS if trial.needs_spark}
+FEW = [STEPS["exactly once"], STEPS["release"]]
+ALL = list(STEPS.values())
 CASES = [
     pytest.param("sql_lake", FEW, id="sql-few"),
-    pytest.param("sql_lake", STEPS, id="sql-all", marks=pytest.mark.soak),
-    pytest.param("rest_lake", STEPS, id="rest-all", marks=[pytest.mark.rest, pytest.mark.soak]),
+    pytest.param("sql_lake", ALL, id="sql-all", marks=pytest.mark.soak),
+    pytest.param("rest_lake", ALL, id="rest-all", marks=[pytest.mark.rest, pytest.mark.soak]),
 ]
 
 

@@ -27,7 +27,7 @@ BEHAVIOUR = {
     # After kill -9 the controller waits for the dead broker's session to end before it lets the new one in.
     "broker.session.timeout.ms": "2000",
     "broker.heartbeat.interval.ms": "500",
-    # A controller that writes twice a second that nothing has happened takes a hundredth of a core for it.
+    # By itself the controller writes twice a second that nothing has happened.
     "metadata.max.idle.interval.ms": "0",
     # Each thread wakes up to see that there is nothing to do.
     "num.io.threads": "2",

@@ -169,8 +169,8 @@ class Simulated(Standing):
         self._runs = itertools.count(1 if begins else LATER)
 
 
-REPAIRS = {make.__name__: make for make in (offsets_given_up, rows_adopted, refused_taken_up, refused_let_go, set_back)}
-FEW = {"offsets_given_up", "refused_taken_up"}  # of one table, and of all that refused records go to
+FEW = (offsets_given_up, refused_taken_up)  # of one table, and of all that refused records go to
+REPAIRS = {make.__name__: make for make in (*FEW, rows_adopted, refused_let_go, set_back)}
 
 
 def begin_and_die(work: tuple[str, Path, int, bool], _: Connection) -> None:
@@ -194,7 +194,7 @@ def begin_and_die(work: tuple[str, Path, int, bool], _: Connection) -> None:
 
 @pytest.mark.parametrize("before", [True, pytest.param(False, marks=pytest.mark.soak)], ids=["before", "after"])
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in FEW else pytest.mark.soak) for name in REPAIRS]
+    "name", [pytest.param(name, marks=() if make in FEW else pytest.mark.soak) for name, make in REPAIRS.items()]
 )
 def test_killed_at_any_transaction_it_is_said_again_and_done_once(
     name: str, before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
