@@ -112,6 +112,10 @@ def _common_conf(settings: Settings) -> dict[str, str]:
     defaults = {
         "spark.sql.extensions": EXTENSIONS,
         "spark.sql.catalogImplementation": "in-memory",
+        # Each step has a session of its own, and all run the same code: with class loaders of their own, each would
+        # compile it anew, and the JVM compile that again. Of 100 classes a single step would leave few.
+        "spark.sql.artifact.isolation.enabled": "false",
+        "spark.sql.codegen.cache.maxEntries": "1000",
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
         "spark.redaction.regex": REDACTED,
         # PySpark asks the JVM eight more questions for each column and function, so that errors can name a line.

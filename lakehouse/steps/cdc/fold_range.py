@@ -134,7 +134,7 @@ def _narrowed(work: MirrorWork, changes: DataFrame, scope: FoldScope) -> Narrowe
 def _stored(spark: SparkSession, work: MirrorWork, narrowed: Narrowed) -> tuple[DataFrame | None, DataFrame | None]:
     """What mirror and ledger hold, as the step found them, of the part that matters."""
     ledger = work.bases[work.tables.mirror.tombstones_name]
-    rows = mirror_rows(spark, work, narrowed.literals) if narrowed.files else None
+    rows = mirror_rows(spark, work, narrowed.pruning) if narrowed.files else None
     return rows, rows_at(spark, ledger, narrowed.literals)
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as f
 
 from lakehouse.declarations import Changelog
 from lakehouse.declarations.mirror import TIME_COLUMN
+from lakehouse.engines.spark import set_for
 from lakehouse.engines.spark.naming import quoted_table
 from lakehouse.protocol.catalog import LakeCatalog, TableChange
 from lakehouse.protocol.commit import branch_table, open_branch
@@ -28,8 +29,10 @@ from lakehouse.steps.cdc.refusals import MergeDiffers
 _MODES = ("write.merge.mode", "write.update.mode", "write.delete.mode")
 _PROPERTY = "spark.sql.iceberg.snapshot-property."
 _COUNTER = "spark.merge-into.num-target-rows-"
-# So few rows go to every worker; then the mirror is not shuffled for the join.
+# So few rows go to every worker; then the mirror is not shuffled for the join. Spark drops the hint of a MERGE's source
+# and goes by its size, which a limit tells it.
 _BROADCAST_ROWS = 200_000
+_BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "1g"}
 _ROWS_PER_TASK = 500_000
 # Collected now and then: each time costs a commit, and what stays in the ledger costs every look-up.
 _COLLECT_SHARE = 0.5
@@ -144,7 +147,9 @@ def _merge(spark: SparkSession, target: Target, rows: DataFrame, plan: MergePlan
     columns = [field.name for field in target.base.table.schema().fields]
     count = plan.predicted.changed + (plan.predicted.inserted if inserting else 0)
     source = f"lakehouse_delta_{target.attempt.id}"
-    (f.broadcast(rows) if count <= _BROADCAST_ROWS else rows).createOrReplaceTempView(source)
+    small = count <= _BROADCAST_ROWS
+    # One more than there may be: if there were more, the counts would not be those planned.
+    (rows.limit(count + 1) if small else rows).createOrReplaceTempView(source)
     same = [f"t.`{c.name}` {'=' if c.required else '<=>'} s.`{c.name}`" for c in target.log.key_columns]
     updated = ", ".join(f"t.`{name}` = s.`{name}`" for name in columns)
     clauses = []
@@ -158,7 +163,8 @@ def _merge(spark: SparkSession, target: Target, rows: DataFrame, plan: MergePlan
     condition = " AND ".join([*same, *plan.literals])
     branch = branch_table(target.base, target.attempt)
     try:
-        spark.sql(f"MERGE INTO {branch} t USING {source} s ON {condition} {' '.join(clauses)}")
+        with set_for(spark, _BROADCAST if small else {}):
+            spark.sql(f"MERGE INTO {branch} t USING {source} s ON {condition} {' '.join(clauses)}")
     finally:
         spark.catalog.dropTempView(source)
 

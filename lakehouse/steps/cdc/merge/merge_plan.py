@@ -27,6 +27,13 @@ _ALLOWED_TIMES = 2
 # Once as many rows of a file are deleted as are left, a copy of these writes no more than was changed since the last
 # one. Maintenance does it much earlier, where the table is ever quiet.
 _MOST_DELETED = 0.5
+# A reader opens every delete file, and the small file beside it that the same batch has left. By Iceberg's own measure
+# (`read.split.open-file-cost`) that costs as much as reading so many bytes; a copy is due once it is such a share of
+# all that is read, and they are many. A small table is read soon either way: there, writing little comes first.
+_OPENING_BYTES = 4 << 20
+_OPENING_SHARE = 0.3
+_MANY_DELETE_FILES = 24
+_SMALL_BYTES = 32 << 20
 # One MERGE of new and known rows shuffles all that it looks at; beyond so much a second write is cheaper.
 _SHUFFLED_ROWS = 200_000
 _SHUFFLED_BYTES = 4 << 20
@@ -60,7 +67,7 @@ class Narrowed:
     Args:
         files: those that may hold one of the keys.
         total: all files.
-        literals: SQL for ON, about the target `t` alone.
+        literals: SQL about `t` alone: the mirror, or its ledger.
         words: the same for a reader, without any value.
     """
 
@@ -70,9 +77,24 @@ class Narrowed:
     words: tuple[str, ...] = ()
 
     @property
+    def pruning(self) -> tuple[str, ...]:
+        """The literals, where they leave a file of the mirror out. Elsewhere they would only be compiled, each time."""
+        return self.literals if len(self.files) < self.total else ()
+
+    @property
     def rows(self) -> int:
         """Rows in these files, deleted ones included."""
         return sum(file.rows for file in self.files)
+
+    @property
+    def bytes(self) -> int:
+        """Of these files."""
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def delete_files(self) -> int:
+        """Delete files that a reader of these files opens: each file has one at most."""
+        return sum(file.deleted > 0 for file in self.files)
 
 
 @dataclass(frozen=True)
@@ -158,10 +180,10 @@ def choose(narrowed: Narrowed, rows: DeltaRows, *, declared_mode: Mode | None = 
         declared_mode: always taken, where the declaration names one.
     """
     where = f"keys lie in {len(narrowed.files)} of {narrowed.total} files"
-    if narrowed.words:
+    if narrowed.pruning:
         where += f" ({', '.join(narrowed.words)})"
     expected = _bytes(narrowed, rows)
-    plan = MergePlan("nothing", None, rows, len(narrowed.files), narrowed.total, expected, narrowed.literals, (where,))
+    plan = MergePlan("nothing", None, rows, len(narrowed.files), narrowed.total, expected, narrowed.pruning, (where,))
     if not rows.changed:
         if not rows.inserted:
             return replace(plan, reasons=("no row changes",), rewritten={})
@@ -193,6 +215,10 @@ def _mode(narrowed: Narrowed, rows: DeltaRows, expected: Mapping[str, int]) -> t
         return COPY, f"copy-on-write: all of it is {_kb(expected[COPY])}, of which {_kb(changed_bytes)} change"
     if deleted and deleted + changed >= _MOST_DELETED:
         return COPY, f"copy-on-write: with {deleted:.0%} deleted and {changed:.0%} to change, readers would feel it"
+    opening = narrowed.delete_files * _OPENING_BYTES
+    many = narrowed.delete_files >= _MANY_DELETE_FILES and narrowed.bytes >= _SMALL_BYTES
+    if many and opening >= _OPENING_SHARE * narrowed.bytes:
+        return COPY, f"copy-on-write: readers open {narrowed.delete_files} delete files beside {_kb(narrowed.bytes)}"
     if expected[COPY] <= expected[DELETES]:
         return COPY, f"copy-on-write: {_kb(expected[COPY])} against {_kb(expected[DELETES])}"
     spared = f"{_kb(expected[DELETES])} to write and not {_kb(expected[COPY])}"
@@ -216,7 +242,7 @@ def _bytes(narrowed: Narrowed, rows: DeltaRows) -> dict[str, int]:
 
 def _row_bytes(narrowed: Narrowed) -> float:
     """Of a row in these files, on average."""
-    return sum(file.bytes for file in narrowed.files) / max(1, narrowed.rows)
+    return narrowed.bytes / max(1, narrowed.rows)
 
 
 def _kb(size: int) -> str:

@@ -54,6 +54,21 @@ def test_deletes_do_not_pile_up_until_readers_feel_them() -> None:
     assert "readers" in plan.reasons[1]
 
 
+def test_delete_files_do_not_pile_up_until_readers_feel_them() -> None:
+    """Five batches had left fifty of them beside 90 MB: a read took 1.56 times as long as of a copy."""
+    few, rows = DeltaRows(updated=4_000), 200_000
+    assert choose(_all(_files(23, rows=rows, size=4 * MB, deleted=100)), few).mode == DELETES
+    plan = choose(_all(_files(24, rows=rows, size=4 * MB, deleted=100)), few)
+    assert plan.mode == COPY
+    assert plan.reasons[1] == "copy-on-write: readers open 24 delete files beside 100.7 MB"
+    # Beside so many bytes they cost a reader little, and a copy costs much.
+    assert choose(_all(_files(100, rows=rows, size=128 * MB, deleted=100)), few).mode == DELETES
+    # A small table is read soon either way, and writes little.
+    assert choose(_all(_files(31, rows=rows, size=MB, deleted=100)), few).mode == DELETES
+    # Files that have none count for nothing: they are as they are.
+    assert choose(_all(_files(500, rows=rows, size=4 * MB)), few).mode == DELETES
+
+
 def test_what_a_delete_file_named_before_is_written_again() -> None:
     rows, few = DeltaRows(updated=100), _files(1, deleted=1_000)
     many = choose(_all(_files(1, deleted=41_000)), rows)
@@ -106,6 +121,16 @@ def test_narrowing_by_bucket_and_range() -> None:
         "lake.system.bucket(4, t.`id`) IN (2, 3)",
         "t.`id` BETWEEN 250000L AND 450000L",
     )
+
+
+def test_bounds_that_leave_no_file_out_are_no_condition_of_the_merge() -> None:
+    """Each batch has other bounds: Spark would compile its whole plan anew, and the JVM compile that again."""
+    keys = Touched({"id": (5, 799_000)})
+    narrowed = narrow(_files(8), keys, LONG)
+    assert narrowed.literals == ("t.`id` BETWEEN 5L AND 799000L",)  # the ledger may have files that they leave out
+    assert (narrowed.pruning, choose(narrowed, DeltaRows(updated=2)).literals) == ((), ())
+    fewer = narrow(_files(9), keys, LONG)
+    assert fewer.pruning == choose(fewer, DeltaRows(updated=2)).literals == narrowed.literals
 
 
 def test_every_bucket_is_no_condition() -> None:
