@@ -21,7 +21,7 @@ from lakehouse.declarations import MirrorTables
 from lakehouse.engines.kafka import Record, create_topic, send
 from lakehouse.orchestration.resources import Lake
 from lakehouse.settings import KafkaSettings, Settings, load_settings
-from lakehouse_tests.fixtures.broker import REPOSITORY, state_with_jars
+from lakehouse_tests.fixtures.broker import REPOSITORY, WORKER, state_with_jars
 from lakehouse_tests.fixtures.environ import clean_environ
 from lakehouse_tests.fixtures.spark import PLATFORM, free_port
 
@@ -243,7 +243,7 @@ def write_conf(root: Path, kafka: KafkaSettings, jars: Path) -> Path:
 @contextmanager
 def new_house(root: Path, kafka: KafkaSettings, jars: Path) -> Iterator[House]:
     """Build a lakehouse with one stream and one table, `raw.birds`."""
-    topic = f"birds-{next(_NUMBERS)}"
+    topic = f"birds-{WORKER}{next(_NUMBERS)}"
     write_conf(root, kafka, jars)
     create_topic(kafka, topic, PARTITIONS)
     with dg.DagsterInstance.ephemeral() as instance:
