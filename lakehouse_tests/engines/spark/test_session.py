@@ -10,7 +10,14 @@ from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as RemoteSession
 
-from lakehouse.engines.spark import ConnectServer, ConnectServerFailed, DriverMismatch, SparkUnreachable, spark_session
+from lakehouse.engines.spark import (
+    ConnectServer,
+    ConnectServerFailed,
+    DriverMismatch,
+    SparkUnreachable,
+    set_for,
+    spark_session,
+)
 from lakehouse.settings import CatalogSettings, Platform, Settings
 from lakehouse.settings.state import StateFolder
 from lakehouse_tests.fixtures.lakes import Lake
@@ -144,3 +151,18 @@ def test_a_secret_is_in_no_process_arguments(
     assert not [text for text in arguments if "hush-hush-secret" in text]
     folder = spark_settings.state.root / "tmp" / "spark"
     assert not list(folder.glob("*.properties"))
+
+
+def test_what_one_session_has_compiled_serves_the_next(spark_settings: Settings, spark: SparkSession) -> None:
+    """Each step has a session of its own; each compiled the same code anew, and the JVM compiled that again."""
+    compilations = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()  # pyright: ignore
+    compiled = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+
+    def compile_in_new_session() -> int:
+        before = compilations.getCount()
+        with spark_session(spark_settings, app_name="test") as session, set_for(session, compiled):
+            session.range(100).selectExpr("id % 7 AS k", "id * 31 + 5 AS n").groupBy("k").sum("n").collect()
+        return compilations.getCount() - before
+
+    assert compile_in_new_session() > 0
+    assert compile_in_new_session() == 0
