@@ -5,10 +5,11 @@ was parsed before was nine tenths of that.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from pyiceberg.exceptions import ValidationError
-from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table.snapshots import Snapshot, SnapshotLogEntry
 
 from lakehouse.iceberg.contradictions.values import odd_snapshot
 
@@ -30,6 +31,24 @@ def parsed_snapshots(documents: Sequence[dict[str, Any]]) -> list[Snapshot]:
     if len(_parsed) > _MOST:
         _parsed.clear()
     return [_parse(document) for document in documents]
+
+
+def parsed_log(entries: Any) -> Any:
+    """The entries of a document's `snapshot-log`; what is not such a list is left to the parser of the document."""
+    return [_parse_entry(entry) for entry in entries] if isinstance(entries, list) else entries
+
+
+def _parse_entry(entry: Any) -> Any:
+    match entry:
+        case {"snapshot-id": int(snapshot_id), "timestamp-ms": int(timestamp_ms)}:
+            return _log_entry(snapshot_id, timestamp_ms)
+        case _:
+            return entry
+
+
+@lru_cache(_MOST)
+def _log_entry(snapshot_id: int, timestamp_ms: int) -> SnapshotLogEntry:
+    return SnapshotLogEntry.model_validate({"snapshot-id": snapshot_id, "timestamp-ms": timestamp_ms})
 
 
 def _parse(document: dict[str, Any]) -> Snapshot:

@@ -2,8 +2,9 @@
 
 import pytest
 from pydantic import ValidationError
+from pyiceberg.table.snapshots import SnapshotLogEntry
 
-from lakehouse.iceberg.parsed_snapshots import parsed_snapshots
+from lakehouse.iceberg.parsed_snapshots import parsed_log, parsed_snapshots
 
 SNAPSHOT = {
     "snapshot-id": 7,
@@ -35,3 +36,15 @@ def test_what_is_no_snapshot_is_refused_each_time() -> None:
     for _ in range(2):
         with pytest.raises(ValidationError):
             parsed_snapshots([{"snapshot-id": 9}])
+
+
+def test_entries_of_the_log_are_parsed_once() -> None:
+    entry = {"snapshot-id": 7, "timestamp-ms": 1_700_000_000_000}
+    [first], [second] = parsed_log([entry]), parsed_log([dict(entry)])
+    assert first == SnapshotLogEntry.model_validate(entry)
+    assert second is first
+
+
+@pytest.mark.parametrize("odd", [[{"snapshot-id": "7"}], [{"snapshot-id": "7", "timestamp-ms": 1.5}], [7], "x", None])
+def test_what_is_no_log_is_left_to_the_parser_of_the_document(odd: object) -> None:
+    assert parsed_log(odd) == odd

@@ -25,26 +25,29 @@ def contradictions_of_history(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_snapshots(document: Mapping[str, Any], snapshots: list[Mapping[str, Any]], ids: list[Any]) -> Iterator[str]:
-    for snapshot_id, count in Counter(ids).items():
-        if count > 1:
-            yield f"{count} snapshots have the id {snapshot_id}"
+    if len({*ids}) < len(ids):
+        for snapshot_id, count in Counter(ids).items():
+            if count > 1:
+                yield f"{count} snapshots have the id {snapshot_id}"
     last = document.get("last-sequence-number", 0) if document.get("format-version") != 1 else 0  # which has none
-    for snapshot in snapshots:
-        if (number := snapshot.get("sequence-number") or 0) > last:
+    numbers = [snapshot.get("sequence-number") or 0 for snapshot in snapshots]
+    for number, snapshot in zip(numbers, snapshots, strict=True) if max(numbers, default=0) > last else ():
+        if number > last:
             yield f"snapshot {snapshot.get('snapshot-id')} has the sequence number {number}, and the last is {last}"
 
 
 def _of_parents(by_id: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
     """A snapshot that is its own ancestor, or that has an earlier sequence number than its parent."""
-    earlier = set[Any]()
+    numbers = dict[Any, int]()  # of the snapshots that were passed
     in_order = True  # as writers leave them, so that there is no circle to look for
     for snapshot_id, snapshot in by_id.items():
-        parent_id = snapshot.get("parent-snapshot-id")
-        earlier.add(snapshot_id)
-        if (parent := by_id.get(parent_id)) is not None:
-            in_order = in_order and parent_id in earlier and parent_id != snapshot_id
-            if (parent.get("sequence-number") or 0) > (snapshot.get("sequence-number") or 0):
-                yield f"snapshot {snapshot_id} has an earlier sequence number than its parent {parent_id}"
+        parent_id, number = snapshot.get("parent-snapshot-id"), snapshot.get("sequence-number") or 0
+        if (of_parent := numbers.get(parent_id)) is None and parent_id in by_id:
+            in_order = False
+            of_parent = by_id[parent_id].get("sequence-number") or 0
+        if of_parent is not None and of_parent > number:
+            yield f"snapshot {snapshot_id} has an earlier sequence number than its parent {parent_id}"
+        numbers[snapshot_id] = number
     if not in_order:
         yield from _circles(by_id)
 

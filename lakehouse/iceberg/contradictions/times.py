@@ -11,12 +11,10 @@ def contradictions_of_times(document: Mapping[str, Any]) -> Iterator[tuple[str, 
     """Each as the end of a sentence, and what can be done about it; the document's own time ends both logs."""
     for log in ("snapshot-log", "metadata-log"):
         entries = document.get(log) or []
-        times = [
-            (f"{log}[{number}].timestamp-ms", entry.get("timestamp-ms", 0)) for number, entry in enumerate(entries)
-        ]
-        times.append(("last-updated-ms", document.get("last-updated-ms", 0)))
-        for (_, earlier), (place, later) in pairwise(times):
+        times = [*(entry.get("timestamp-ms", 0) for entry in entries), document.get("last-updated-ms", 0)]
+        for number, (earlier, later) in enumerate(pairwise(times), start=1):
             if later < earlier - _TOLERATED_MS:
+                place = f"{log}[{number}].timestamp-ms" if number < len(entries) else "last-updated-ms"
                 words = f"the times in its {log} run backwards by more than a minute"
                 remedy = (
                     "nothing else is wrong in it, so no commit need be lost: set right the clock of whoever wrote it, "

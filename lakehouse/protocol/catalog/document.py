@@ -13,6 +13,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 from pyiceberg.table.update import (
     AddSnapshotUpdate,
+    AssertCurrentSchemaId,
     AssertRefSnapshotId,
     AssertTableUUID,
     RemoveSnapshotRefUpdate,
@@ -23,7 +24,7 @@ from pyiceberg.table.update import (
     update_table_metadata,
 )
 
-from lakehouse.iceberg.parsed_snapshots import parsed_snapshots
+from lakehouse.iceberg.parsed_snapshots import parsed_log, parsed_snapshots
 
 Document = dict[str, Any]
 
@@ -84,7 +85,10 @@ def parsed(document: Document) -> TableMetadata:
     """
     statistics = [s for s in document.get("statistics") or [] if _is_known(s)]
     snapshots = parsed_snapshots(document.get("snapshots") or [])
-    return TableMetadataUtil.parse_obj({**document, "snapshots": snapshots, "statistics": statistics})
+    parts: Document = {"snapshots": snapshots, "statistics": statistics}
+    if log := document.get("snapshot-log"):
+        parts["snapshot-log"] = parsed_log(log)
+    return TableMetadataUtil.parse_obj({**document, **parts})
 
 
 def _is_known(statistics: Document) -> bool:
@@ -114,9 +118,20 @@ def require(document: Document, requirements: Sequence[TableRequirement]) -> Non
                 raise CommitFailedException(
                     f"{requirement.ref} is at {snapshot_id}, expected {requirement.snapshot_id}"
                 )
-        elif not (isinstance(requirement, AssertTableUUID) and str(requirement.uuid) == document.get("table-uuid")):
+        elif not _plainly_holds(requirement, document):
             metadata = metadata or parsed(document)
             requirement.validate(metadata)
+
+
+def _plainly_holds(requirement: TableRequirement, document: Document) -> bool:
+    """Whether the JSON itself says so; where it does not, the model decides."""
+    match requirement:
+        case AssertTableUUID():
+            return str(requirement.uuid) == document.get("table-uuid")
+        case AssertCurrentSchemaId():
+            return requirement.current_schema_id == document.get("current-schema-id")
+        case _:
+            return False
 
 
 def _monotonic(document: Document, now_ms: int) -> int:
@@ -128,7 +143,7 @@ def _monotonic(document: Document, now_ms: int) -> int:
 def _add_snapshot(document: Document, update: AddSnapshotUpdate, written_ms: int) -> None:
     snapshot = update.snapshot.model_dump(mode="json", by_alias=True, exclude_none=True)
     snapshots = cast("list[Document]", document.get("snapshots") or [])
-    if any(s["snapshot-id"] == snapshot["snapshot-id"] for s in snapshots):
+    if snapshot["snapshot-id"] in [s["snapshot-id"] for s in snapshots]:
         raise CommitFailedException(f"Snapshot {snapshot['snapshot-id']} is already in the table")
     sequence_number = int(snapshot.get("sequence-number") or 0)
     if (
@@ -144,7 +159,7 @@ def _add_snapshot(document: Document, update: AddSnapshotUpdate, written_ms: int
 
 
 def _set_ref(document: Document, update: SetSnapshotRefUpdate, written_ms: int) -> None:
-    if not any(s["snapshot-id"] == update.snapshot_id for s in document.get("snapshots") or []):
+    if update.snapshot_id not in [s["snapshot-id"] for s in document.get("snapshots") or []]:
         raise CommitFailedException(
             f"Snapshot {update.snapshot_id} is not in the table, so {update.ref_name} cannot name it"
         )

@@ -18,6 +18,7 @@ from pyiceberg.typedef import Identifier, Properties
 
 from lakehouse.iceberg.contradictions.contradiction import contradiction_in
 from lakehouse.iceberg.durable_files import sync_files
+from lakehouse.iceberg.encoded_document import encoded_document
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA
 from lakehouse.protocol.catalog.document import Document, parsed
@@ -102,7 +103,7 @@ class MetadataFiles:
             self._recent.keep(location, stamp_of(location), document)
 
     def _write(self, location: str, document: Document) -> None:
-        content = msgspec.json.encode(document)
+        content = encoded_document(document)
         if location.endswith(".gz.metadata.json"):
             content = gzip.compress(content)
         with self.io(location).new_output(location).create() as stream:

@@ -19,7 +19,15 @@ from lakehouse.protocol.errors import (
     Superseded,
     TableReplaced,
 )
-from lakehouse.protocol.seals.history import ancestry, attempt_of, head_of, is_rewrite, is_seal_only, summary_of
+from lakehouse.protocol.seals.history import (
+    ancestry,
+    attempt_of,
+    head_of,
+    is_rewrite,
+    is_seal_only,
+    leads_to,
+    summary_of,
+)
 from lakehouse.protocol.seals.seal import MAINTENANCE
 
 
@@ -47,7 +55,7 @@ def check_conflict(staged: Staged, table: Table) -> ConflictVerdict:
     if str(table.metadata.table_uuid) != staged.base.uuid:
         raise TableReplaced(f"{name} was dropped and created anew during this attempt.", remedy="run the step again")
     main = head_of(table)
-    if any(snapshot.snapshot_id == staged.head for snapshot in ancestry(table, main)):
+    if leads_to(table, main, staged.head, since=staged.base.snapshot_id):
         return ConflictVerdict.LANDED
     later_commits = _since_base(staged, table, main)
     _require_branch(staged, table)

@@ -27,7 +27,7 @@ from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.base import Base
 from lakehouse.protocol.seals.carried import carry_on
-from lakehouse.protocol.seals.history import ancestry, head_of
+from lakehouse.protocol.seals.history import head_of, leads_to
 from lakehouse.protocol.seals.seal import Seal
 from lakehouse.retry import NO_ANSWER, OTHERS_FIRST, retrying
 
@@ -237,7 +237,7 @@ def _load(catalog: LakeCatalog, base: Base) -> Table:
 
 
 def _require_apart(table: Table, base: Base, head: int) -> None:
-    if head != base.snapshot_id and any(s.snapshot_id == head for s in ancestry(table, head_of(table))):
+    if head != base.snapshot_id and leads_to(table, head_of(table), head, since=base.snapshot_id):
         raise UnsafeCatalog(
             f"{base.name}: a commit to a branch moved main.",
             remedy="use a catalog that keeps snapshot branches (Polaris, Iceberg's REST or JDBC catalog)",

@@ -49,6 +49,8 @@ def outdated_snapshots(table: Table, next_head: int) -> list[int]:
     position_of = {snapshot.snapshot_id: position for position, snapshot in enumerate(newest_first)}
     leased = [position_of[lease.snapshot_id] for lease in held_leases(table) if lease.snapshot_id in position_of]
     newest = max([keep, *(position + 1 for position in leased)])
+    if newest >= len(newest_first) == len(table.metadata.snapshots):
+        return []
     kept_ids = {snapshot.snapshot_id for snapshot in newest_first[:newest]}
     kept_ids.update(_on_the_way(table, position_of))
     if (main := head_of(table)) is not None:

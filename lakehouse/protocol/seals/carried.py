@@ -5,18 +5,22 @@ proven, names that have meant several fields. The next one repeats it, until a s
 of such rewrites, and the ones before them, are kept for whoever has to compare them.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
 import msgspec
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
 from lakehouse.protocol.seals.base import Base
-from lakehouse.protocol.seals.covered import is_settling, unsealed_commits
-from lakehouse.protocol.seals.foreign_rewrites import recorded_rewrites, unproven_rewrites
+from lakehouse.protocol.seals.covered import uncovered_of
+from lakehouse.protocol.seals.foreign_rewrites import recorded_of, recorded_rewrites, unproven_of
 from lakehouse.protocol.seals.history import ancestry, listed_parent
+from lakehouse.protocol.seals.remarkable import remarkable_snapshots
 from lakehouse.protocol.seals.seal import Seal
+from lakehouse.protocol.seals.settling import is_settling
 from lakehouse.protocol.seals.written_fields import ambiguous_fields
 
 MOST_COMMITS = 50
@@ -31,8 +35,9 @@ def carry_on(seal: Seal, base: Base) -> Seal:
     if not is_settling(seal.kind, statement):
         table, head = base.table, base.snapshot_id
         proven = msgspec.json.decode(statement.get(seal_keys.FOREIGN_PROVEN, "[]"), type=list[int])
-        commits = unsealed_commits(table, head)[-MOST_COMMITS:]
-        rewrites = [snapshot_id for snapshot_id in _open_rewrites(base) if snapshot_id not in proven]
+        remarkable = list(remarkable_snapshots(table, head))
+        commits = uncovered_of(remarkable)[-MOST_COMMITS:]
+        rewrites = [snapshot_id for snapshot_id in _open_rewrites(base, remarkable) if snapshot_id not in proven]
         values = (
             {str(commit.snapshot_id): commit.description for commit in commits},
             rewrites[-MOST_REWRITES:],
@@ -58,17 +63,17 @@ def evidence(table: Table, snapshot_id: int | None) -> dict[int, int]:
     return kept
 
 
-def _open_rewrites(base: Base) -> list[int]:
+def _open_rewrites(base: Base, remarkable: Sequence[Snapshot]) -> list[int]:
     """Unproven rewrites, but for those of which an earlier version had let go of what would prove them.
 
     That version's seals name none, and what was forgotten with the next publish should not be named for ever.
     """
     table, head = base.table, base.snapshot_id
-    if not (unproven := unproven_rewrites(table, head)):
+    if not (unproven := unproven_of(remarkable)):
         return []
     sealed_id = base.sealed.snapshot_id if base.sealed is not None else None
     newer = takewhile(lambda snapshot: snapshot.snapshot_id != sealed_id, ancestry(table, head))
-    named = {snapshot.snapshot_id for snapshot in newer} | recorded_rewrites(table, head)
+    named = {snapshot.snapshot_id for snapshot in newer} | recorded_of(remarkable)
     return [
         snapshot_id for snapshot_id in unproven if snapshot_id in named or listed_parent(table, snapshot_id) is not None
     ]

@@ -5,7 +5,7 @@ came from outside the protocol, also one that bears the mark of an attempt elsew
 that they only rearrange files are another matter: what they have done can be proven.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -13,7 +13,9 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakehouse import seal_keys
-from lakehouse.protocol.seals.history import ancestry, is_rewrite, is_seal_only, summary_of
+from lakehouse.protocol.seals.history import is_rewrite, is_seal_only, summary_of
+from lakehouse.protocol.seals.remarkable import remarkable_snapshots
+from lakehouse.protocol.seals.settling import settles
 
 
 @dataclass(frozen=True)
@@ -39,50 +41,23 @@ def unsealed_commits(table: Table, snapshot_id: int | None) -> list[UncoveredCom
     the matter is left out: a person adopted the rows, or the step replaced them all. Whether seals are what they were
     is not asked here.
     """
+    return uncovered_of(remarkable_snapshots(table, snapshot_id))
+
+
+def uncovered_of(remarkable: Iterable[Snapshot]) -> list[UncoveredCommit]:
+    """The same of a history whose `remarkable_snapshots` are these."""
     commits: dict[int, str] = {}
     recorded: dict[int, str] = {}
-    sealed_by: str | None = None
-    for snapshot in ancestry(table, snapshot_id):
+    for snapshot in remarkable:
         summary = summary_of(snapshot)
-        if seal_keys.VERSION in summary:
-            sealed_by = summary.get(seal_keys.ATTEMPT)
-            if not is_seal_only(snapshot):  # its keys were copied to a commit of rows
-                commits[snapshot.snapshot_id] = _describe(snapshot)
-                continue
+        if is_seal_only(snapshot):
             if settles(summary):
                 break
             recorded |= _recorded(summary)
-        elif sealed_by is not None and summary.get(seal_keys.ATTEMPT) == sealed_by:
-            continue
-        elif not is_rewrite(snapshot):
+        elif seal_keys.VERSION in summary or not is_rewrite(snapshot):  # or a seal's keys were copied to rows
             commits[snapshot.snapshot_id] = _describe(snapshot)
     older = {snapshot_id: words for snapshot_id, words in recorded.items() if snapshot_id not in commits}
     return [UncoveredCommit(snapshot_id, words) for snapshot_id, words in (commits | older).items()]
-
-
-def settles(summary: Mapping[str, str]) -> bool:
-    """Whether a summary is that of a seal which says that nothing is left of before, or that a person took it over."""
-    if seal_keys.VERSION not in summary:
-        return False
-    return _is_settling(summary.get(seal_keys.KIND, ""), summary, seal_keys.PREFIX)
-
-
-def is_settling(kind: str, statement: Mapping[str, str]) -> bool:
-    """The same of a seal that is still to be written."""
-    return _is_settling(kind, statement, "")
-
-
-def _is_settling(kind: str, texts: Mapping[str, str], prefix: str) -> bool:
-    match kind:
-        case "adopt" | "rebuild":
-            return True
-        case "write":
-            return texts.get(prefix + seal_keys.WRITE_MODE) == "overwrite"
-        case "derive":
-            form = (texts.get(prefix + seal_keys.DERIVED_MODE), texts.get(prefix + seal_keys.DERIVED_PARTITION))
-            return form == ("full", "[]")
-        case _:
-            return False
 
 
 def _describe(snapshot: Snapshot) -> str:

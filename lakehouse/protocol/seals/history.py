@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 
 from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table
@@ -13,7 +14,7 @@ from lakehouse.protocol.errors import HistoryCircular
 from lakehouse.protocol.seals.seal import Seal
 
 MAIN = "main"
-_FILE_COUNTS = ("added-data-files", "deleted-data-files", "added-delete-files", "removed-delete-files")
+FILE_COUNTS = ("added-data-files", "deleted-data-files", "added-delete-files", "removed-delete-files")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,12 @@ def ancestry(table: Table, snapshot_id: int | None) -> Iterator[Snapshot]:
         )
 
 
+def leads_to(table: Table, head: int | None, snapshot_id: int, *, since: int | None) -> bool:
+    """Whether a snapshot is `head` or an ancestor of it; it is not looked for below `since`, an ancestor of its own."""
+    newer = takewhile(lambda snapshot: snapshot.snapshot_id != since, ancestry(table, head))
+    return any(snapshot.snapshot_id == snapshot_id for snapshot in newer)
+
+
 def listed_parent(table: Table, snapshot_id: int) -> int | None:
     """The snapshot before one, where the entries of both are still listed."""
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
@@ -106,7 +113,7 @@ def is_rewrite(snapshot: Snapshot) -> bool:
 def is_seal_only(snapshot: Snapshot) -> bool:
     """Whether the snapshot is a seal without files."""
     summary = summary_of(snapshot)
-    return seal_keys.VERSION in summary and not any(key in summary for key in _FILE_COUNTS)
+    return seal_keys.VERSION in summary and summary.keys().isdisjoint(FILE_COUNTS)
 
 
 def has_rows(table: Table, snapshot_id: int | None) -> bool:

@@ -11,8 +11,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
 from lakehouse import seal_keys
-from lakehouse.protocol.seals.covered import settles
 from lakehouse.protocol.seals.history import ancestry, summary_of
+from lakehouse.protocol.seals.settling import settles
 
 
 def written_fields(table: Table, snapshot_id: int | None) -> dict[str, set[int]]:
@@ -40,6 +40,8 @@ def _of_history(table: Table, snapshot_id: int | None) -> tuple[set[int], dict[s
         if snapshot.schema_id is not None:
             schema_ids.add(snapshot.schema_id)
         summary = summary_of(snapshot)
+        if seal_keys.VERSION not in summary:
+            continue
         if settles(summary):
             break
         for name, ids in _recorded(summary).items():

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from lakehouse.protocol.errors import HistoryCircular
-from lakehouse.protocol.seals.history import ancestry, head_of
+from lakehouse.protocol.seals.history import ancestry, head_of, leads_to
 from lakehouse_tests.fixtures.lakes import Lake
 
 
@@ -40,3 +40,14 @@ def test_in_whichever_order_snapshots_are_listed(sql_lake: Lake) -> None:
         assert [snapshot.snapshot_id for snapshot in ancestry(table, whole[2])] == whole[2:]
     table.metadata = table.metadata.model_copy(update={"snapshots": newest_first[:2]})
     assert [snapshot.snapshot_id for snapshot in ancestry(table, whole[0])] == whole[:2], "as far as it is not expired"
+
+
+def test_whether_a_snapshot_leads_to_another(sql_lake: Lake) -> None:
+    name = sql_lake.create("a")
+    for number in range(3):
+        sql_lake.write(f"s{number}", a=[number])
+    table = sql_lake.load(name)
+    newest_first = [snapshot.snapshot_id for snapshot in ancestry(table, head_of(table))]
+    for base in (None, *newest_first[3:]):
+        assert leads_to(table, newest_first[0], newest_first[2], since=base)
+        assert not leads_to(table, newest_first[2], newest_first[0], since=base)
