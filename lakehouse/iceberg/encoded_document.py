@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 _MOST = 20_000
-# Snapshot id → the JSON that was encoded, and its bytes. The very same object decides, not the id.
+# Snapshot id → the JSON that was encoded, and its bytes. Ids are random, and equal JSON decides, not the id.
 _encoded: dict[int, tuple[dict[str, Any], msgspec.Raw]] = {}
 
 
@@ -31,7 +31,7 @@ def encoded_document(document: Mapping[str, Any]) -> bytes:
 def _raw(snapshot: dict[str, Any]) -> msgspec.Raw:
     snapshot_id = snapshot["snapshot-id"]
     known = _encoded.get(snapshot_id)
-    if known is not None and known[0] is snapshot:
+    if known is not None and (known[0] is snapshot or known[0] == snapshot):
         return known[1]
     raw = msgspec.Raw(msgspec.json.encode(snapshot))
     _encoded[snapshot_id] = (snapshot, raw)
