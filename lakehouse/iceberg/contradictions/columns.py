@@ -82,6 +82,7 @@ def _element(parent: _Json, part: str) -> _Json:
 
 def _of_schema(schema: _Json, last: int | None) -> Iterator[str]:
     where = f"schema {schema.get('schema-id', 0)}"
+    yield from _without_fields(where, schema)
     fields = list(_fields(schema, ""))
     for field in fields:
         yield from odd_parts(field.json, FIELD, f"{where}, field {field.path}: ")
@@ -91,6 +92,12 @@ def _of_schema(schema: _Json, last: int | None) -> Iterator[str]:
     highest = max(fields, key=lambda field: field.json.get("id") or 0, default=None)
     if highest is not None and last is not None and (highest.json.get("id") or 0) > last:
         yield f"{where} has field {highest.path} with the id {highest.json['id']}, and `last-column-id` is {last}"
+
+
+def _without_fields(where: str, parent: _Json) -> Iterator[str]:
+    """PyIceberg takes it for one without any, and an order of none is no order."""
+    if "fields" not in parent:
+        yield f"{where}: `fields` is missing"
 
 
 def _of_key(where: str, schema: _Json, fields: Mapping[Any, _Field]) -> Iterator[str]:
@@ -106,6 +113,7 @@ def _of_spec(
     spec: _Json, columns: Mapping[Any, _Field] | None, current: Mapping[Any, _Field], last: int | None, last_id: Any
 ) -> Iterator[str]:
     where, fields = f"partition spec {spec.get('spec-id')}", spec.get("fields") or []
+    yield from _without_fields(where, spec)
     yield from (f"{where}: {words}" for words in odd_items(spec, "fields", PARTITION_FIELD))
     yield from (f"{where}: {words}" for words in _doubled("fields", "name", (field.get("name") for field in fields)))
     ids = [field["field-id"] for field in fields if field.get("field-id") is not None]
@@ -124,6 +132,7 @@ def _of_spec(
 def _of_order(order: _Json, columns: Mapping[Any, _Field] | None, last: int | None) -> Iterator[str]:
     order_id, fields = order.get("order-id"), order.get("fields") or []
     where = f"sort order {order_id}"
+    yield from _without_fields(where, order)
     yield from (f"{where}: {words}" for words in odd_items(order, "fields", SORT_FIELD))
     if bool(fields) == (order_id == _UNSORTED):
         yield f"{where} has {len(fields)} fields: {_UNSORTED} is the order of tables without one, and of no others"

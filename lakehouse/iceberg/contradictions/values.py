@@ -42,10 +42,23 @@ _LOGS: Mapping[str, _Kinds] = {
 }
 FIELD: _Kinds = {"id": _INT, "name": _TEXT, "required": _FLAG}
 PARTITION_FIELD: _Kinds = {"source-id": _INT, "field-id": _INT, "name": _TEXT, "transform": _TEXT}
-SORT_FIELD: _Kinds = {"source-id": _INT, "transform": _TEXT}
+SORT_FIELD: _Kinds = {"source-id": _INT, "transform": _TEXT, "direction": _TEXT, "null-order": _TEXT}
 # Version of the format → what its documents have to have. A missing last-sequence-number is 0: PyIceberg leaves it out
 # where it upgrades a table from format 1, and reads it so; below the number of a snapshot it is a contradiction.
-_REQUIRED = {"table-uuid": 2, "next-row-id": 3}
+_REQUIRED = {
+    "last-updated-ms": 1,
+    "table-uuid": 2,
+    "current-schema-id": 2,
+    "default-spec-id": 2,
+    "last-partition-id": 2,
+    "sort-orders": 2,
+    "default-sort-order-id": 2,
+    "next-row-id": 3,
+}
+# Of the objects in it likewise: where these are missing, PyIceberg takes the present time, or what is most usual.
+_REQUIRED_PARTS = frozenset(("timestamp-ms", "required", "direction", "null-order"))
+_NEVER_NULL = frozenset(("parent-snapshot-id", "sequence-number", "summary", "properties"))
+_LISTS = ("statistics", "partition-statistics")
 
 
 def odd_values(document: Mapping[str, Any]) -> Iterator[str]:
@@ -55,6 +68,9 @@ def odd_values(document: Mapping[str, Any]) -> Iterator[str]:
         if version >= since and document.get(key) is None:
             yield f"`{key}` is missing, which version {version} of the format requires"
     yield from odd_parts(document, _DOCUMENT, "")
+    for key in _LISTS:
+        if key in document and not isinstance(document[key], list):
+            yield f"`{key}` is no list"
     references = document.get("refs")
     if not isinstance(references, dict) and "refs" in document:
         yield "`refs` is no object"
@@ -94,13 +110,15 @@ def _are_numbers(items: Sequence[Any], kinds: _Kinds) -> bool:
 
 
 def odd_parts(parent: Any, kinds: _Kinds, path: str) -> Iterator[str]:
-    """What is odd in an object; what it lacks, or has as null, is no matter of types."""
+    """What is odd in an object, or missing in it; most of it may be left out, or be null."""
     if not isinstance(parent, dict):
         yield f"`{path.rstrip('.: ')}` is no object"
         return
     for key, kind in kinds.items():
         value = parent.get(key)
-        if value is None and kind == _TEXTS and key in parent:
+        if key in _REQUIRED_PARTS and key not in parent:
+            yield f"`{path}{key}` is missing"
+        if value is None and key in _NEVER_NULL and key in parent:
             yield f"`{path}{key}` is null, and has to be {_WORDS[kind]}"
         if value is not None and not _fits(value, kind):
             yield f"`{path}{key}` is {_shown(value)}, and has to be {_WORDS[kind]}"

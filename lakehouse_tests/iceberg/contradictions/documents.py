@@ -163,8 +163,20 @@ def _as_text(*path: str | int) -> Callable[[Json, random.Random], object]:
     return change
 
 
-def _without(key: str) -> Callable[[Json, random.Random], object]:
-    return lambda d, _: d.pop(key, None)
+def _without(*path: str | int) -> Callable[[Json, random.Random], object]:
+    """Take away what is at a path; "?" is any member of a list."""
+
+    def take(d: Any, chance: random.Random) -> None:
+        for part in path[:-1]:
+            d = chance.choice(d) if part == "?" else d[part]
+        d.pop(path[-1], None)
+
+    return take
+
+
+def _never_written(d: Json, _: random.Random) -> None:
+    d["snapshot-log"], d["metadata-log"] = [], []
+    del d["last-updated-ms"]
 
 
 def _circle(d: Json, chance: random.Random) -> None:
@@ -249,6 +261,28 @@ MUTATIONS: dict[str, Mutation] = {
     ),
     "unsorted order 1": Mutation(_put("sort-orders", 1, "fields", value=[]), "sort order 1 has 0 fields"),
     "no uuid": Mutation(_without("table-uuid"), "`table-uuid` is missing", versions=(2,)),
+    "no schema id": Mutation(_without("current-schema-id"), "`current-schema-id` is missing", versions=(2,)),
+    "no spec id": Mutation(_without("default-spec-id"), "`default-spec-id` is missing", versions=(2,)),
+    "no last partition": Mutation(_without("last-partition-id"), "`last-partition-id` is missing", versions=(2,)),
+    "no orders": Mutation(_without("sort-orders"), "`sort-orders` is missing", versions=(2,)),
+    "no order id": Mutation(_without("default-sort-order-id"), "`default-sort-order-id` is missing", versions=(2,)),
+    "no time": Mutation(_never_written, "`last-updated-ms` is missing"),
+    "snapshot of no time": Mutation(_without("snapshots", "?", "timestamp-ms"), "timestamp-ms` is missing"),
+    "parent of nothing": Mutation(
+        _put("snapshots", "?", "parent-snapshot-id", value=None), "parent-snapshot-id` is null"
+    ),
+    "sequence number of nothing": Mutation(
+        _put("snapshots", "?", "sequence-number", value=None), "sequence-number` is null"
+    ),
+    "no statistics": Mutation(_put("statistics", value=None), "`statistics` is no list"),
+    "field of no requirement": Mutation(_without("schemas", "?", "fields", 0, "required"), "required` is missing"),
+    "schema of no fields": Mutation(_without("schemas", "?", "fields"), "`fields` is missing"),
+    "spec of no fields": Mutation(_without("partition-specs", "?", "fields"), "`fields` is missing"),
+    "order of no fields": Mutation(_without("sort-orders", "?", "fields"), "`fields` is missing"),
+    "order of no direction": Mutation(_without("sort-orders", 1, "fields", 0, "direction"), "direction` is missing"),
+    "order of no place for nulls": Mutation(
+        _without("sort-orders", 1, "fields", 0, "null-order"), "null-order` is missing"
+    ),
     "no sequence number": Mutation(_without("last-sequence-number"), "and the last is 0", versions=(2,)),
     "lower sequence number": Mutation(_put("last-sequence-number", value=1), "and the last is 1", versions=(2,)),
     "sequence number in format 1": Mutation(
