@@ -26,9 +26,10 @@ class Contents(msgspec.Struct):
     Args:
         warehouse: where the files were. Iceberg's metadata name them by whole addresses, so they go back there.
         tables: how many the catalog names.
-        files: how many lie below `warehouse`, at least.
+        files: how many lie below `warehouse`.
         taken: when the catalog was copied, in ISO 8601.
         outside: files that the catalog refers to, and that lie outside of the warehouse: they are not in the backup.
+        size: of these files and the catalog, in bytes; 0 where an earlier version has not written it down.
     """
 
     warehouse: str
@@ -36,6 +37,7 @@ class Contents(msgspec.Struct):
     files: int
     taken: str
     outside: int = 0
+    size: int = 0
 
 
 class Places(NamedTuple):
@@ -60,6 +62,16 @@ def places_of(settings: CatalogSettings) -> Places:
             "(such as versions of objects); the database first",
         )
     return Places(Path(url.database), warehouse)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The tables' files that a backup has."""
+    return [path for path in (folder / WAREHOUSE).rglob("*") if path.is_file()]
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of a backup's files and its catalog, as far as they are there."""
+    return sum(path.stat().st_size for path in (*files_in(folder), folder / DATABASE) if path.is_file())
 
 
 def put(source: Path, target: Path) -> bool:

@@ -7,7 +7,17 @@ from pathlib import Path
 import msgspec
 
 from lakehouse.iceberg.durable_files import sync_files
-from lakehouse.protocol.backup.layout import CONTENTS, DATABASE, WAREHOUSE, BackupError, Contents, places_of, put
+from lakehouse.protocol.backup.layout import (
+    CONTENTS,
+    DATABASE,
+    WAREHOUSE,
+    BackupError,
+    Contents,
+    files_in,
+    places_of,
+    put,
+    size_of,
+)
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.state import make_private
 
@@ -40,10 +50,11 @@ def restore(settings: CatalogSettings, folder: Path) -> Contents:
             remedy=f"move {', '.join(map(str, left))} to where that catalog is now (its last commits may be in there "
             "alone), or away",
         )
-    files = [path for path in (folder / WAREHOUSE).rglob("*") if path.is_file()]
-    if len(files) < contents.files:
+    files, size = files_in(folder), size_of(folder)
+    if len(files) < contents.files or size < contents.size or not (folder / DATABASE).is_file():
         raise BackupError(
-            f"The backup {folder} had {contents.files} files below {WAREHOUSE}/, and has {len(files)}.",
+            f"The backup {folder} had {contents.files} files below {WAREHOUSE}/, with {DATABASE} of "
+            f"{contents.size:,} bytes, and has {len(files)}, of {size:,} bytes.",
             remedy="take another backup, or copy this one again from where it is whole",
         )
     targets = {path: places.warehouse / path.relative_to(folder / WAREHOUSE) for path in files}

@@ -17,7 +17,17 @@ from tenacity import retry_if_exception_type
 from lakehouse.iceberg.durable_files import local_path, sync_files
 from lakehouse.iceberg.names import name_of
 from lakehouse.iceberg.reachable_files import needed_files, older_documents
-from lakehouse.protocol.backup.layout import CONTENTS, DATABASE, WAREHOUSE, BackupError, Contents, places_of, put
+from lakehouse.protocol.backup.layout import (
+    CONTENTS,
+    DATABASE,
+    WAREHOUSE,
+    BackupError,
+    Contents,
+    files_in,
+    places_of,
+    put,
+    size_of,
+)
 from lakehouse.protocol.catalog import open_catalog
 from lakehouse.protocol.catalog.sql_catalog.sqlite_file import require_usable
 from lakehouse.protocol.errors import MetadataFileDamaged
@@ -99,9 +109,15 @@ def _take(settings: CatalogSettings, folder: Path, warehouse: Path) -> Backup:
         catalog.close()
     copied = [target for target, is_copy in linking.targets.items() if is_copy]
     sync_files([str(database), *map(str, copied)], tops=[str(folder)])
-    files, outside = len(linking.targets), len(linking.outside)
-    contents = Contents(settings.warehouse, len(entries), files, taken.isoformat(timespec="seconds"), outside)
-    return Backup(contents, files - len(copied), len(copied))
+    contents = Contents(
+        settings.warehouse,
+        len(entries),
+        files=len(files_in(folder)),  # what earlier tries have linked as well
+        taken=taken.isoformat(timespec="seconds"),
+        outside=len(linking.outside),
+        size=size_of(folder),
+    )
+    return Backup(contents, len(linking.targets) - len(copied), len(copied))
 
 
 class _Linking:

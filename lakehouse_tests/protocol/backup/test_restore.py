@@ -7,6 +7,7 @@ import pytest
 from lakehouse.protocol.backup import restore, take_backup
 from lakehouse.protocol.backup.layout import BackupError
 from lakehouse_tests.fixtures.lakes import Lake, sql_settings
+from lakehouse_tests.protocol.backup.test_take import SHORT, interrupted_by
 
 
 @pytest.fixture
@@ -34,13 +35,42 @@ def test_another_place_is_refused(backup: Path, tmp_path_factory: pytest.TempPat
     assert list(elsewhere.iterdir()) == []
 
 
-def test_a_backup_that_has_lost_files_is_refused(sql_lake: Lake, backup: Path, tmp_path: Path) -> None:
-    next((backup / "warehouse").rglob("*.parquet")).unlink()
+@pytest.mark.parametrize(
+    ("pattern", "bytes_left"), [("warehouse/**/*.parquet", None), ("warehouse/**/*.avro", 9), ("catalog.db", None)]
+)
+def test_a_backup_that_has_lost_something_is_refused(
+    sql_lake: Lake,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    pattern: str,
+    bytes_left: int | None,
+) -> None:
+    """Also where it has more than the catalog names, since the first try was in vain."""
+    sql_lake.create("a", **{"write.metadata.previous-versions-max": "1"})
+    sql_lake.create("b", **SHORT)
+    numbers = iter(range(5))
+
+    def publish_several() -> None:
+        for number in [next(numbers) for _ in range(4)]:
+            sql_lake.write(f"step {number}", a=[number], b=[number])
+
+    sql_lake.write("first", a=[next(numbers)], b=[0])
+    interrupted_by(monkeypatch, publish_several, 1)
+    backup = tmp_path_factory.mktemp("backup")
+    take_backup(sql_lake.settings, backup)
+    file = next(backup.glob(pattern))
+    content = file.read_bytes()
+    file.unlink()
+    if bytes_left is not None:
+        file.write_bytes(content[:bytes_left])
     sql_lake.catalog.close()
-    (tmp_path / "catalog.db").rename(tmp_path / "lost.db")
-    with pytest.raises(BackupError, match=r"had \d+ files below warehouse/, and has \d+"):
+    for name in ("catalog.db", "warehouse"):
+        (tmp_path / name).rename(tmp_path / f"lost {name}")
+    with pytest.raises(BackupError, match=r"had \d+ files below warehouse/.* and has \d+, of .* bytes"):
         restore(sql_lake.settings, backup)
     assert not (tmp_path / "catalog.db").exists()
+    assert not (tmp_path / "warehouse").exists()
 
 
 @pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
