@@ -13,6 +13,7 @@ from lakehouse.settings.plain_secret import names_a_secret
 Parameter = bool | int | float | str
 Parameters = Mapping[str, Parameter]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_LONG = 2**63
 
 
 def problem_of(name: str, value: object) -> str | None:
@@ -21,11 +22,27 @@ def problem_of(name: str, value: object) -> str | None:
         return "cannot name a parameter: use letters, digits and underscores, and not runtime_date"
     if names_a_secret(name):
         return "names a secret, and parameters are written into every seal"
+    return _problem_of_value(value)
+
+
+def _problem_of_value(value: object) -> str | None:
     if not isinstance(value, bool | int | float | str):
         return "is no text, number or flag"
     if isinstance(value, float) and not math.isfinite(value):
         return "is no finite number, and JSON, in which seals keep parameters, has no others"
+    if isinstance(value, int) and not -_LONG <= value < _LONG:
+        return "is beyond 64 bits, and Spark has no such integer; write it as a text, or with a fraction"
+    if isinstance(value, str) and not _is_unicode(value):
+        return "has half of a character (a lone surrogate), which no file can hold"
     return None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def laid_over(declared: Parameters, given: Mapping[str, object]) -> dict[str, Parameter] | list[str]:

@@ -136,6 +136,7 @@ def test_a_run_lays_its_own_parameters_over_the_declared_ones() -> None:
         ('{"share": "a lot"}', "share is a str, not a float"),
         ('{"share": true}', "share is a bool, not a float"),
         ('{"share": null}', "share is no text, number or flag"),
+        (f'{{"share": 1{"0" * 400}}}', "share is beyond 64 bits"),
     ],
 )
 def test_a_parameter_that_would_change_nothing_is_refused(tag: str, message: str) -> None:

@@ -292,6 +292,8 @@ def test_parameters_are_numbers_texts_and_flags_wherever_they_come_from(conf: Pa
         ("{days: [1, 2]}", "days is no text, number or flag"),
         ("{limit: .inf}", "limit is no finite number"),
         ("{limit: .nan}", "limit is no finite number"),
+        ("{limit: 9223372036854775808}", "limit is beyond 64 bits"),
+        (r'{zone: "\ud800"}', "zone has half of a character"),
         ("[1]", "keys below it"),
     ],
 )
