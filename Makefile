@@ -8,8 +8,8 @@ BIN := .venv/bin
 PORT ?= 3000
 # Tests and runs start many processes of ours: where nothing may be kept compiled, each costs a CPU second more.
 unexport PYTHONDONTWRITEBYTECODE
-# Three processes for two cores: some of them wait, for a browser, a connector or a killed run.
-TEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
+# Four processes for two cores: some of them wait, for a browser, a connector or a killed run.
+TEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
 # What needs no server; and of that, what takes milliseconds.
 SERVERS := slow or browser or kill or rest or kafka or spark
 FAST := $(BIN)/pytest -n 2 --max-worker-restart 0 $(if $(ORDER),--order=$(ORDER))
@@ -39,8 +39,8 @@ port:
 dev: port env ## Broker, Spark Connect and the Dagster UI (PORT=3000) with sensors; Ctrl-C stops what it started
 	@$(BIN)/lakehouse dev --port $(PORT)
 
-test: env-browser ## All tests: make coverage, then those with servers (ORDER=reverse or ORDER=shuffle:7 for another order)
-	@$(MAKE) --no-print-directory coverage || failed=$$?; $(TEST) -m "not soak and ($(SERVERS))" || failed=$$?; exit $${failed:-0}
+test: env-browser ## All tests (ORDER=reverse or ORDER=shuffle:7 for another order)
+	@$(TEST)
 
 timings: env-browser ## All tests, and where their time goes
 	@rm -rf .lakehouse/timings

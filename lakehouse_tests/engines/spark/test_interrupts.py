@@ -50,8 +50,8 @@ def wait_for(what: Path, seconds: float) -> None:
 @pytest.mark.parametrize(
     ("settings", "handler", "number"),
     [
-        ("classic", "none", signal.SIGTERM),
         ("connect", "own", signal.SIGINT),
+        pytest.param("classic", "none", signal.SIGTERM, marks=pytest.mark.soak),
         pytest.param("classic", "own", signal.SIGINT, marks=pytest.mark.soak),
         pytest.param("classic", "own", signal.SIGTERM, marks=pytest.mark.soak),
         pytest.param("connect", "none", signal.SIGTERM, marks=pytest.mark.soak),

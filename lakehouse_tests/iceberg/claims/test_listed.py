@@ -146,6 +146,7 @@ SEEN_BY_SPARK: dict[str, tuple[Callable[[Lake, str, Path], object], list[int]]] 
 }
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.spark
 def test_spark_finds_other_rows_by_such_claims(sql_lake: Lake, spark_on: SparkOn, tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def require_no_run_is_left(house: House, monkeypatch: pytest.MonkeyPatch) -> Non
             assert not instance.event_log_storage.get_concurrency_info(pool).claimed_slots
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_killed_before_dagster_hears_of_the_publish_nothing_is_lost_and_nothing_doubled(
     working_house: House, monkeypatch: pytest.MonkeyPatch

@@ -49,6 +49,7 @@ def counts(birds):
 '''
 
 
+@pytest.mark.soak
 def test_a_step_by_spark_submit_on_processes_of_their_own(
     house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

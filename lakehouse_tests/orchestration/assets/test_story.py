@@ -21,7 +21,6 @@ OTHERWISE = {
     "another date": {RUNTIME_DATE_TAG: "2026-01-06"},
     "other parameters": {**MONDAY, PARAMETERS_TAG: json.dumps({"least_amount": 50})},
 }
-SHORT = "another date"
 NAMED = {
     "another date": "mart.shop_sizes: its runtime date is 2026-01-06",
     "other parameters": "mart.shop_sizes: its parameters are others",
@@ -50,9 +49,8 @@ def dateless(rows: dict[str, list[dict[str, object]]]) -> dict[str, list[dict[st
     }
 
 
-@pytest.mark.parametrize(
-    "how", [SHORT, *(pytest.param(how, marks=pytest.mark.soak) for how in OTHERWISE if how != SHORT)]
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("how", OTHERWISE)
 def test_a_table_that_was_computed_otherwise_is_noticed_named_and_repaired(story: House, how: str) -> None:
     first = story.run(tags=MONDAY)
     assert first.success

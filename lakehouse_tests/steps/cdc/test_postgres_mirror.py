@@ -88,6 +88,7 @@ def test_mirrors_are_what_the_source_is(
         print(workload.counts)
 
 
+@pytest.mark.soak
 def test_a_row_whose_key_changes_keeps_what_was_not_sent_again(
     postgres: Postgres,
     broker: KafkaSettings,

@@ -323,6 +323,7 @@ def test_what_either_key_was_before_does_not_count(both: NewBoth) -> None:
     assert it.row(5) == (None, None)
 
 
+@pytest.mark.soak
 def test_what_the_old_key_held_may_come_late(both: NewBoth) -> None:
     it = both()
     it.apply(("insert", 1, 10, {"a": "x", "b": 1}), *moved(1, 30, 2), *moved(2, 40, 3))
@@ -344,6 +345,7 @@ def test_what_the_old_key_held_may_come_late(both: NewBoth) -> None:
     assert it.row(3) is None
 
 
+@pytest.mark.soak
 def test_a_late_change_of_key_and_a_late_truncate_reach_the_keys_that_followed(both: NewBoth) -> None:
     it = both()
     it.apply(*moved(2, 30, 3, a="z"), ("insert", 1, 10, {"b": 1}))

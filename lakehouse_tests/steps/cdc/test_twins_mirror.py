@@ -18,7 +18,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("first", [pytest.param(True, marks=pytest.mark.soak), False], ids=["first-run", "later-run"])
+@pytest.mark.soak
+@pytest.mark.parametrize("first", [True, False], ids=["first-run", "later-run"])
 def test_of_two_runs_one_lands(mirrored: MakeMirror, connect_settings: Settings, tmp_path: Path, first: bool) -> None:
     things = mirrored(partitioning=BUCKETS)
     end = things.feed.append([upsert(n, n + 1, "insert", name="a") for n in range(5)])

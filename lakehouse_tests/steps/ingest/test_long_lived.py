@@ -121,6 +121,7 @@ def test_ingests_leave_nothing_behind(on_connect: Callable[..., Landing], server
     assert heaps[-1] - min(heaps[1:]) < 24 * MIB, [heap // MIB for heap in heaps]
 
 
+@pytest.mark.soak
 def test_a_daemon_that_has_ended_is_no_failure_of_the_next_step(
     on_connect: Callable[..., Landing], server: Server
 ) -> None:

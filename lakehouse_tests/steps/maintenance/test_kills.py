@@ -25,7 +25,7 @@ POINTS = [
     (Operation.DEDUPLICATE, "deduplicate.published", True),
     (Operation.STATISTICS, "maintain.done", True),
 ]
-FEW = [POINTS[0], POINTS[2]]
+FEW = [POINTS[2]]
 
 
 @pytest.mark.timeout(900)

@@ -20,7 +20,7 @@ from lakehouse_tests.steps.maintenance.compact_child import compact_and_die
 from lakehouse_tests.steps.maintenance.rewriting import Events
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow]
-FEW = ("rewrite.written", "publish.before")
+FEW = ("publish.before",)
 ALL = ("rewrite.written", "rewrite.proven", "stage.before", "seal.after", "publish.before", "publish.after")
 
 

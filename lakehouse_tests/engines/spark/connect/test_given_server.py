@@ -96,6 +96,7 @@ def test_nobody_there_names_what_refers_to_the_address(tmp_path: Path, jars: Pat
     assert "lakehouse" not in caught.value.remedy, "a given server is not ours to start"
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated")  # PySpark's, when it cannot say goodbye
