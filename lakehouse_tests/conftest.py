@@ -33,7 +33,7 @@ def pytest_collection_finish() -> None:
     """From here on it looks at what tests make, and less often."""
     gc.freeze()
     gc.enable()
-    gc.set_threshold(10_000, 20, 20)
+    gc.set_threshold(5_000, 10, 10)
 
 
 @event.listens_for(Engine, "connect")

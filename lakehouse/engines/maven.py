@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from lakehouse.errors import LakehouseError
+from lakehouse.settings.storage_refusal import refusal_in
 
 COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 REMEDY = "install the package `maven`, or set LAKEHOUSE_JARS to a folder that holds the locked JARs."
@@ -57,8 +58,15 @@ def copy_dependencies(pom: Path, folder: Path, names: Collection[str], console: 
         errors = [line for line in tail if line.startswith("[ERROR]")] or tail
         raise JarsNotFetched(
             f"Maven could not bring the JARs of {pom}: {errors[0] if errors else 'it said nothing'}",
-            remedy="most often it is the network, or a mirror that is missing in Maven's settings.xml.",
+            remedy=_remedy("\n".join(errors), folder),
         )
+
+
+def _remedy(errors: str, folder: Path) -> str:
+    if (refusal := refusal_in(errors)) is not None:
+        disk = f"the disk of {folder}, or of Maven's own repository (~/.m2), {refusal}"
+        return f"{disk}: make room, or let this user write there; or set LAKEHOUSE_HOME to another disk."
+    return "most often it is the network, or a mirror that is missing in Maven's settings.xml."
 
 
 def _progress(console: Console) -> Progress:

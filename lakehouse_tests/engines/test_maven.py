@@ -21,6 +21,12 @@ def test_the_reason_why_maven_failed_is_told(tmp_path: Path, monkeypatch: pytest
         copy(tmp_path)
 
 
+def test_a_full_disk_is_not_taken_for_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    maven(tmp_path / "bin", 'echo "[ERROR] a.jar: No space left on device"; exit 1', monkeypatch)
+    with pytest.raises(JarsNotFetched, match=r"Remedy: the disk of .*jars, .* is full: make room, .*LAKEHOUSE_HOME"):
+        copy(tmp_path)
+
+
 def test_missing_maven_names_the_package_and_the_way_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert not has_maven()

@@ -113,19 +113,24 @@ def _take_stock(
         stock = holdings(pinned.table, pinned.snapshot_id, numbers, scan=True)
         compared = list(_compare(name, totals, stock.partitions, links))
     repeated = list(_judge_without(name, stock.without, links))
+    # Files by their names alone, as in the proof of files: the folders of a path may show a partition's value.
     repeated += [
-        Finding("duplicate_file", f"{name}: data file {path} is in the table {times} times.", name)
+        Finding("duplicate_file", f"{name}: data file {_file(path)} is in the table {times} times.", name)
         for path, times in stock.repeated_files.items()
     ]
     repeated += [
-        Finding("missing_file", f"{name}: data file {path} is in the table, and not in storage.", name)
+        Finding("missing_file", f"{name}: data file {_file(path)} is in the table, and not in storage.", name)
         for path in sorted(stock.missing_files)
     ]
     repeated += [
-        Finding("unreadable_file", f"{name}: data file {path} cannot be read ({reason}).", name)
+        Finding("unreadable_file", f"{name}: data file {_file(path)} cannot be read ({reason}).", name)
         for path, reason in sorted(stock.unreadable_files.items())
     ]
     return repeated, compared
+
+
+def _file(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _judge_without(name: str, rows: int, links: Sequence[Link]) -> Iterator[Finding]:

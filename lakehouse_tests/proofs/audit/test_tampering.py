@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.manifest import DataFile
 
+from lakehouse.cli.commands.prove.audit_scope import Auditing
+from lakehouse.cli.commands.prove.kinds.files import FILES
 from lakehouse.proofs.audit import Finding, StreamProof
 from lakehouse_tests.proofs.audit.conftest import Edit
 from lakehouse_tests.proofs.audit.document import Document, ancestry, redigest, seals
@@ -285,10 +287,14 @@ def test_a_file_deleted_from_storage_is_seen_by_a_scan(events: SimulatedStream) 
     """Metadata alone cannot tell."""
     for _ in range(3):
         events.ingest({0: 20, 1: 20}, to_a)
-    path = second_file(events).file_path
-    Path(path.removeprefix("file://")).unlink()
+    path = Path(second_file(events).file_path.removeprefix("file://"))
+    path.unlink()
     proof = events.audit(scan=True)
-    assert [path in f.message for f in proof.findings if f.kind == "missing_file"] == [True]
+    named = f"{A}: data file {path.name} is in the table, and not in storage."
+    assert [f.message for f in proof.findings if f.kind == "missing_file"] == [named]
+    # The proof of files counts it, and says so in the same words: each line is shown once.
+    auditing = Auditing(events.catalog, events.declarations, scan=True, full=False, in_process=0)
+    assert [f.message for f in FILES.prove(auditing, A).findings] == [named]
     assert "Missing: 20, 21, 22" in broken(proof, "rows_differ", SECOND_RUN).message
 
 

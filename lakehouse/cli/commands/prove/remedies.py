@@ -9,6 +9,8 @@ from typing import Literal
 
 from lakehouse.declarations import Declarations, Derived, Mirror, Release, Stream
 
+KEEPS_IT = "keeps it."
+"""Ends the message about a file that is of no state but one that a tag keeps."""
 Owner = Literal["stream", "mirror", "derived", "release", "other"]
 
 _ANEW: Mapping[Owner, str] = {
@@ -22,6 +24,10 @@ _ANEW: Mapping[Owner, str] = {
 _FILE: Mapping[Owner, str] = {
     owner: f"bring the file back from a backup (`lakehouse restore`); or {anew}" for owner, anew in _ANEW.items()
 }
+_KEPT_FILE = (
+    "bring the file back from a backup (`lakehouse restore`): nothing makes an older state again. What readers of "
+    "`main` get is whole; this is named until the tag goes, a release's after `keep` newer ones"
+)
 _BACK: Mapping[Owner, str] = {
     "stream": "`lakehouse rollback {stream} --yes` takes it back; `lakehouse adopt {stream} --from rows --yes` takes "
     "the rows over",
@@ -120,6 +126,8 @@ def remedy_for(declared: Declarations, kind: str, table: str, message: str = "")
     if "emedy:" in message:
         return ""
     writer = declared.streams.get(table) or declared.releases.get(table) or declared.writer(table)
+    if message.endswith(KEEPS_IT) and _REMEDIES[kind] is _FILE:
+        return _KEPT_FILE
     names = {"table": table, "stream": table, "mirror": table, "release": table}
     match writer:
         case Stream():

@@ -15,6 +15,7 @@ from tenacity import RetryCallState, retry_if_exception
 
 from lakehouse.errors import LakehouseError
 from lakehouse.retry import NO_ANSWER, retrying
+from lakehouse.settings.storage_refusal import storage_refusal
 
 _log = structlog.get_logger(__name__)
 LOCKED_SECONDS = 30.0
@@ -90,6 +91,8 @@ def _has_tables(path: Path) -> bool:
     except sqlite3.Error as error:
         if is_locked(error):
             raise catalog_locked(path, error) from error
+        if (refusal := storage_refusal(error, path.parent)) is not None:
+            raise _not_opened(path, str(error), refusal) from error
         raise _unreadable(path, str(error)) from error
 
 
@@ -107,6 +110,16 @@ def _unreadable(path: Path, reason: str) -> CatalogUnusable:
     return CatalogUnusable(
         f"The catalog database {path} cannot be read ({reason}).",
         remedy="restore it from a backup, with the -wal file of the same moment if there is one",
+    )
+
+
+def _not_opened(path: Path, reason: str, refusal: str) -> CatalogUnusable:
+    """Nothing is known to be wrong with the file: to restore it would lose what was committed since the backup."""
+    return CatalogUnusable(
+        f"The catalog database {path} cannot be opened ({reason}): SQLite writes beside it, also to read, and the "
+        f"folder {refusal}.",
+        remedy=f"make {path.parent} writable for this user: look at its owner, and whether its disk is full or mounted "
+        "read-only; the file itself may be whole",
     )
 
 

@@ -204,9 +204,15 @@ def _chosen(tables: Mapping[str, Table], known: Sequence[SealedPoint], direction
         return matching[0]
     newest = known[0]
     if direction == "rollback" and not any(_differs(tables[name], to) for name, to in newest.snapshots.items()):
+        together = f"{', '.join(tables)} stand together at run {newest.run_id}, "
+        if not known[1:]:
+            raise PointNotNamed(
+                f"{together}and nothing before it is there to go back to: it was the first, or all before has expired.",
+                remedy="restore the tables, or the files that are lost, from a backup; see `lakehouse log --table "
+                f"{next(iter(tables))}`",
+            )
         raise PointNotNamed(
-            f"{', '.join(tables)} stand together at run {newest.run_id}, so how far back is for you to say.",
-            remedy=f"say --to with one of {_shown(known[1:]) or '(none: all before has expired)'}",
+            f"{together}so how far back is for you to say.", remedy=f"say --to with one of {_shown(known[1:])}"
         )
     return newest
 

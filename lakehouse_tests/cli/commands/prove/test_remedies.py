@@ -88,3 +88,11 @@ def assert_known(command: str) -> None:
 
 def test_a_message_that_has_its_remedy_gets_no_other() -> None:
     assert remedy_for(DECLARED, "missing_file", "a.b", "a.b: gone. Remedy: restore it.") == ""
+
+
+@pytest.mark.parametrize("owner", get_args(Owner))
+def test_of_a_file_of_an_older_state_nothing_is_to_be_computed_anew(owner: Owner) -> None:
+    table = written_tables()[owner]
+    remedy = remedy_for(DECLARED, "missing_file", table, f"{table}: data file a is gone. The tag release-1 keeps it.")
+    assert "from a backup" in remedy
+    assert not {"derive", "rollback", "rebuild"} & set(remedy.split())

@@ -57,6 +57,27 @@ def test_a_file_that_is_no_catalog_any_more_is_to_be_restored(file: Path, damage
     assert (file.read_bytes() if file.exists() else None) == spoilt
 
 
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        ("unable to open database file", "may not be written to"),
+        ("attempt to write a readonly database", "is read-only"),
+        ("database or disk is full", "is full"),
+    ],
+)
+def test_a_folder_that_takes_no_log_is_named_and_nothing_is_to_be_restored(
+    file: Path, monkeypatch: pytest.MonkeyPatch, words: str, refusal: str
+) -> None:
+    def refuse(_: Path) -> sqlite3.Connection:  # whoever runs this may be root, whom no mode of a folder stops
+        raise sqlite3.OperationalError(words)
+
+    monkeypatch.setattr(sqlite_file, "_connected", refuse)
+    expected = rf"cannot be opened \({words}\).* {refusal}\. Remedy: make .* writable for this user"
+    with pytest.raises(CatalogUnusable, match=expected) as caught:
+        open_catalog(sql_settings(file.parent))
+    assert "restore" not in str(caught.value)
+
+
 def test_a_new_lakehouse_begins_without_a_file(tmp_path: Path) -> None:
     assert open_catalog(sql_settings(tmp_path)).list_namespaces() == []
     assert open_catalog(sql_settings(tmp_path)).list_namespaces() == []

@@ -59,6 +59,14 @@ def test_tables_that_stand_together_go_back_only_to_a_run_that_is_named(stream: 
         stream.find("rollback", "run-9")
 
 
+def test_before_the_first_run_there_is_nothing_to_name(stream: Standing) -> None:
+    stream.move("rollback", "run-1")
+    with pytest.raises(PointNotNamed, match="nothing before it is there to go back to") as refused:
+        stream.find("rollback")
+    assert "--to" not in refused.value.remedy
+    assert "from a backup" in refused.value.remedy
+
+
 def test_a_publish_meanwhile_wins_and_nothing_is_moved(stream: Standing) -> None:
     move = stream.find("rollback", "run-1")
     stream.ingest({0: 1})

@@ -13,7 +13,8 @@ from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table.refs import SnapshotRefType
 from rich.table import Column, Table
 
-from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables, stream_tables
+from lakehouse.cli.commands.prove.audit_scope import Auditing, Kind, all_tables
+from lakehouse.cli.commands.prove.remedies import KEEPS_IT
 from lakehouse.cli.context import Context
 from lakehouse.declarations import Declarations
 from lakehouse.proofs.audit import Finding, FindingsDecide
@@ -46,7 +47,7 @@ def _prove(auditing: Auditing, name: str) -> FilesProof:
     kept_by = _kept_by(table)
     damages = stored_otherwise(table, kept_by)
     if auditing.scan:
-        read = _scanned(table, kept_by, in_stream=name in stream_tables(auditing.declared))
+        read = _scanned(table, kept_by)
         known = {damage.path for damage in read}
         damages = [*read, *(d for d in damages if d.kind == "changed_file" and d.path not in known)]
     return FilesProof(
@@ -63,18 +64,16 @@ def _kept_by(table: IcebergTable) -> dict[int, str]:
     kept_by = {} if head is None else {head: ""}
     for tag, reference in sorted(table.metadata.refs.items()):
         if reference.snapshot_ref_type == SnapshotRefType.TAG:
-            kept_by.setdefault(reference.snapshot_id, f"The tag {tag} keeps it.")
+            kept_by.setdefault(reference.snapshot_id, f"The tag {tag} {KEEPS_IT}")
     return kept_by
 
 
-def _scanned(table: IcebergTable, kept_by: Mapping[int, str], *, in_stream: bool) -> list[Damage]:
+def _scanned(table: IcebergTable, kept_by: Mapping[int, str]) -> list[Damage]:
     """What is wrong with files, by what is in them."""
     known, scanned = set[str](), list[Damage]()
     for snapshot_id, kept in kept_by.items():
         for damage in damages(table, snapshot_id, depth="pages", known=known):
-            # What a stream's table holds now is read by the stream's proof as well, which names what it cannot read.
-            if kept or not in_stream or damage.kind in ("misdescribed_file", "changed_file"):
-                scanned.append(replace(damage, message=f"{damage.message} {kept}".rstrip()))
+            scanned.append(replace(damage, message=f"{damage.message} {kept}".rstrip()))
     return scanned
 
 
