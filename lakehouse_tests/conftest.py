@@ -1,6 +1,5 @@
 """Fixtures live in `lakehouse_tests/fixtures`, one module per real part."""
 
-import gc
 import os
 import re
 import signal
@@ -22,18 +21,6 @@ os.environ.setdefault(
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=192m"
     " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
 )
-
-
-# All that is imported stays. Python's collector would go through it again and again, for an eighth of the time.
-gc.disable()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """From here on it looks at what tests make, and less often."""
-    gc.freeze()
-    gc.enable()
-    gc.set_threshold(5_000, 10, 10)
 
 
 @event.listens_for(Engine, "connect")

@@ -104,7 +104,6 @@ def test_the_graph_shows_every_table_with_its_state(dev: Dev, page: Page, tmp_pa
     page.set_viewport_size({"width": 1280, "height": 800})
 
 
-@pytest.mark.soak
 def test_a_click_materializes(dev: Dev, page: Page, tmp_path: Path) -> None:
     dev.wait_until(lambda: all(run["status"] == "SUCCESS" for run in dev.runs()))
     stop_sensor(dev, "flights_lag")

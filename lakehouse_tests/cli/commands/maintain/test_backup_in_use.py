@@ -61,7 +61,7 @@ class Writer:
         while self.pipe.poll():
             self.ends = self.pipe.recv()
         for _ in range(count):
-            assert self.pipe.poll(60), "it publishes no more"
+            assert self.pipe.poll(180), "it publishes no more"
             self.ends = self.pipe.recv()
 
 
