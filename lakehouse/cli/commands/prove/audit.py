@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from lakehouse.cli.commands.prove.audit_proofs import CREATE, carry_out
-from lakehouse.cli.commands.prove.audit_scope import AuditedThing, AuditFinding, show_finding
+from lakehouse.cli.commands.prove.audit_scope import AuditedThing, show_finding
 from lakehouse.cli.commands.prove.foreign import options as of_others
 from lakehouse.cli.commands.prove.foreign.command import audit_of_others
-from lakehouse.cli.commands.prove.remedies import remedy_for
+from lakehouse.cli.commands.prove.remedies import remedies_of
 from lakehouse.cli.context import Context, context_of
 from lakehouse.cli.declared import declarations_of
 from lakehouse.cli.exit_codes import PROMISE_BROKEN
@@ -106,11 +106,10 @@ def _audit_ours(context: Context, names: Sequence[str], *, as_json: bool, scan: 
             if of_kind:
                 kind.show(context, list(of_kind.values()))
             for name, proof in of_kind.items():
-                for finding in proof.findings:
-                    remedy = _remedy(declared, name, finding)
+                for finding, remedy in zip(proof.findings, remedies_of(declared, name, proof.findings), strict=True):
                     show_finding(context, finding, subject=name, remedy=remedy)
         for table, finding in proofs.unreadable.items():
-            show_finding(context, finding, subject=table, remedy=_remedy(declared, table, finding))
+            show_finding(context, finding, subject=table, remedy=remedies_of(declared, table, [finding])[0])
     if not holds:
         for doubt in unsure if not as_json else ():
             context.out.print(f"NOT PROVEN: {doubt}", style="yellow", soft_wrap=True, markup=False, highlight=False)
@@ -137,14 +136,12 @@ def _first(doubts: Sequence[str]) -> str:
 def _as_data(declared: Declarations, name: str, proof: AuditedThing) -> dict[str, Any]:
     """A proof for `--json`, each of its findings with its remedy."""
     findings = [
-        {**as_data, "remedy": _remedy(declared, name, finding)}
-        for as_data, finding in zip(proof.as_json()["findings"], proof.findings, strict=True)
+        {**as_data, "remedy": remedy}
+        for as_data, remedy in zip(
+            proof.as_json()["findings"], remedies_of(declared, name, proof.findings), strict=True
+        )
     ]
     return {**proof.as_json(), "findings": findings}
-
-
-def _remedy(declared: Declarations, name: str, finding: AuditFinding) -> str:
-    return remedy_for(declared, finding.kind, getattr(finding, "table", "") or name, finding.message)
 
 
 def _conclude(context: Context, verdict: str, style: str, *, quiet: bool) -> None:

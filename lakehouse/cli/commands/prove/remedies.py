@@ -4,9 +4,10 @@ A finding whose message has its remedy has no other. Which kinds there are is re
 none is without.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from lakehouse.cli.commands.prove.audit_scope import AuditFinding
 from lakehouse.declarations import Declarations, Derived, Mirror, Release, Stream
 
 KEEPS_IT = "keeps it."
@@ -109,6 +110,30 @@ _REMEDIES: Mapping[str, Mapping[Owner, str]] = {
         _all("set the tag again on the snapshot that was released; `lakehouse release show` has it"),
     ),
 }
+
+
+def remedies_of(declared: Declarations, name: str, findings: Sequence[AuditFinding]) -> list[str]:
+    """What to do about each finding of one proof.
+
+    Rows that differ where files of the table are lost go by the remedy of those: nothing else brings them back.
+
+    Args:
+        declared: who writes the tables.
+        name: of what was proven, where a finding names no table.
+        findings: of one proof.
+    """
+    tables = [getattr(finding, "table", "") or name for finding in findings]
+    kinds = {(finding.kind, table) for finding, table in zip(findings, tables, strict=True)}
+    lost = {table: kind for kind, table in kinds if _REMEDIES.get(kind) is _FILE}
+    return [
+        remedy_for(
+            declared,
+            lost.get(table, finding.kind) if finding.kind == "rows_differ" else finding.kind,
+            table,
+            finding.message,
+        )
+        for finding, table in zip(findings, tables, strict=True)
+    ]
 
 
 def remedy_for(declared: Declarations, kind: str, table: str, message: str = "") -> str:

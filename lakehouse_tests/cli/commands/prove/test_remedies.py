@@ -12,8 +12,9 @@ from typing import get_args
 import pytest
 
 import lakehouse
-from lakehouse.cli.commands.prove.remedies import Owner, remedy_for
+from lakehouse.cli.commands.prove.remedies import Owner, remedies_of, remedy_for
 from lakehouse.declarations import load_declarations
+from lakehouse.proofs.audit import Finding
 from lakehouse.protocol.damage.damage import DamageKind
 from lakehouse_tests.cli.whole_command import whole_command
 from lakehouse_tests.fixtures.demo_declarations import demo_declarations
@@ -96,3 +97,15 @@ def test_of_a_file_of_an_older_state_nothing_is_to_be_computed_anew(owner: Owner
     remedy = remedy_for(DECLARED, "missing_file", table, f"{table}: data file a is gone. The tag release-1 keeps it.")
     assert "from a backup" in remedy
     assert not {"derive", "rollback", "rebuild"} & set(remedy.split())
+
+
+def test_rows_that_are_in_a_lost_file_come_back_with_it() -> None:
+    """`adopt` would be refused: by the seals every row is accounted for."""
+    table, other = DECLARED.streams["flights"].tables[0], "mart.other"
+    differ = Finding("rows_differ", f"{table}: 1 row is missing.", table)
+    lost = Finding("missing_file", f"{table}: data file a.parquet is gone.", table)
+    elsewhere = Finding("missing_file", f"{other}: data file a.parquet is gone.", other)
+    with_file, of_file = remedies_of(DECLARED, "flights", [differ, lost])
+    assert with_file == of_file
+    assert "from a backup" in with_file
+    assert "lakehouse adopt" in remedies_of(DECLARED, "flights", [differ, elsewhere])[0]
