@@ -38,7 +38,6 @@ def things(small_disk: SmallDisk, spark_on: SparkOn) -> Iterator[Mirrored]:
 AFTER = {n: ("second" if n == 1 else "new" if n == ROWS else "first", None) for n in range(1, ROWS + 1)}
 
 
-@pytest.mark.soak
 def test_at_each_point_of_a_merge(things: Mirrored, small_disk: SmallDisk) -> None:
     """One after the other on the same mirror: what a failed step has left lies about when the next one fails."""
     before, rows, sealed = things.heads(), things.rows(), things.agree()

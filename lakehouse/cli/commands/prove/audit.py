@@ -135,13 +135,9 @@ def _first(doubts: Sequence[str]) -> str:
 
 def _as_data(declared: Declarations, name: str, proof: AuditedThing) -> dict[str, Any]:
     """A proof for `--json`, each of its findings with its remedy."""
-    findings = [
-        {**as_data, "remedy": remedy}
-        for as_data, remedy in zip(
-            proof.as_json()["findings"], remedies_of(declared, name, proof.findings), strict=True
-        )
-    ]
-    return {**proof.as_json(), "findings": findings}
+    as_data, remedies = proof.as_json(), remedies_of(declared, name, proof.findings)
+    findings = [{**finding, "remedy": remedy} for finding, remedy in zip(as_data["findings"], remedies, strict=True)]
+    return {**as_data, "findings": findings}
 
 
 def _conclude(context: Context, verdict: str, style: str, *, quiet: bool) -> None:
