@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import packages_distributions, requires
 from itertools import chain
@@ -58,12 +58,18 @@ OF_THE_BASE = ("pyiceberg", "confluent-kafka")
 
 def imported(files: Iterable[Path]) -> set[str]:
     """The distributions whose modules the files import, wherever in them."""
-    known = packages_distributions()
+    known = dict(distributions())
     names = {name for file in files for name in modules(file)}
     ours = {"lakehouse", "lakehouse_tests", "benchmarks"}
     # Several distributions put modules into `google`; of these we use one.
     known["google"] = ["protobuf"]
     return {canonicalize_name(known[name][0]) for name in names - ours - sys.stdlib_module_names}
+
+
+@cache
+def distributions() -> Mapping[str, list[str]]:
+    """Top-level name → who installs it; reading that takes a second."""
+    return packages_distributions()
 
 
 @cache

@@ -3,28 +3,19 @@
 import pytest
 
 from lakehouse.acceptance import TRIALS, carry_out, scratch
-from lakehouse.acceptance.trial import Trial
 from lakehouse.settings import KafkaSettings, Settings
 from lakehouse_tests.acceptance.conftest import environ_of
 from lakehouse_tests.fixtures.lakes import Lake
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka]
-STEPS = {trial.name: trial for trial in TRIALS if trial.needs_spark}
-FEW = [STEPS["exactly once"], STEPS["release"]]
-ALL = list(STEPS.values())
-CASES = [
-    pytest.param("sql_lake", FEW, id="sql-few"),
-    pytest.param("sql_lake", ALL, id="sql-all", marks=pytest.mark.soak),
-    pytest.param("rest_lake", ALL, id="rest-all", marks=[pytest.mark.rest, pytest.mark.soak]),
-]
+pytestmark = [pytest.mark.soak, pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka]
+TRIALS_OF_STEPS = [trial for trial in TRIALS if trial.needs_spark]
+CATALOGS = ["sql_lake", pytest.param("rest_lake", marks=pytest.mark.rest)]
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize(("lake", "trials"), CASES, indirect=["lake"])
-def test_every_promise_of_the_steps_is_seen(
-    lake: Lake, spark_settings: Settings, broker: KafkaSettings, trials: list[Trial]
-) -> None:
+@pytest.mark.parametrize("lake", CATALOGS, indirect=True)
+def test_every_promise_of_the_steps_is_seen(lake: Lake, spark_settings: Settings, broker: KafkaSettings) -> None:
     settings = spark_settings.model_copy(update={"catalog": lake.settings, "kafka": broker})
     with scratch(settings, 60, lambda _: None, environ_of(lake, settings)) as place:
-        outcomes = list(carry_out(place, 600, trials))
+        outcomes = list(carry_out(place, 600, TRIALS_OF_STEPS))
     assert {outcome.trial: outcome.evidence for outcome in outcomes if outcome.verdict != "seen"} == {}

@@ -24,7 +24,7 @@ from lakehouse_tests.fixtures.lakes import Lake
 from lakehouse_tests.fixtures.spark import SparkOn
 
 
-@pytest.fixture(params=["classic", "connect"])
+@pytest.fixture(params=["classic", pytest.param("connect", marks=pytest.mark.soak)])
 def either(request: pytest.FixtureRequest) -> SparkOn:
     """Sessions of classic Spark, then of Connect."""
     if request.param == "classic":

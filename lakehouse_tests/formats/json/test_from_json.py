@@ -58,7 +58,7 @@ STRICTER: dict[str, Refusal] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("ddl", TYPES)
 def test_what_we_take_spark_takes_alike_and_what_spark_refuses_we_refuse(spark: SparkSession, ddl: str) -> None:
-    values = corpus(documents({"a": TYPES[ddl]}), 300)
+    values = corpus(documents({"a": TYPES[ddl]}), 150)
     schema = pa.schema([pa.field("a", TYPES[ddl])])
     ours = JsonDecoder(schema).decode(pa.array(values, pa.binary()))
     corrupt, theirs = from_json(spark, ddl, values)

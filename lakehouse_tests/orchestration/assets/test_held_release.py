@@ -72,10 +72,11 @@ def test_a_member_that_holds_nothing(story: House) -> None:
     require_released(story)
 
 
-def test_what_came_from_outside_what_nobody_judged_and_what_read_older_rows(story: House) -> None:
+@pytest.mark.parametrize("verbs", [["rollback"], pytest.param(["rollback", "derive"], marks=pytest.mark.soak)])
+def test_what_came_from_outside(story: House, verbs: list[str]) -> None:
     assert story.run(tags=MONDAY).success
     rows = story.lake().release("reports").arrow("mart.shop_sizes").num_rows
-    for choice, verb in enumerate(("rollback", "derive")):
+    for choice, verb in enumerate(verbs):
         append_from_outside(story)
         message = reason(story)
         assert "mart.shop_sizes: nobody sealed snapshot" in message
@@ -83,6 +84,10 @@ def test_what_came_from_outside_what_nobody_judged_and_what_read_older_rows(stor
         require_released(story)
         assert story.lake().release("reports").arrow("mart.shop_sizes").num_rows == rows
 
+
+@pytest.mark.soak
+def test_what_nobody_judged_and_what_read_older_rows(story: House) -> None:
+    assert story.run(tags=MONDAY).success
     run_unjudged(story, "mart.shop_sizes", "mart.best_days")
     message = reason(story)
     assert "mart.shop_sizes: check" in message

@@ -203,7 +203,9 @@ def test_a_driver_that_was_killed_is_named_and_the_next_try_launches_another(
     assert launches(tmp_path) == 2
 
 
-@pytest.mark.parametrize("ended", [False, True], ids=["at work", "ended unheard"])
+@pytest.mark.parametrize(
+    "ended", [pytest.param(False, id="at work"), pytest.param(True, id="ended unheard", marks=pytest.mark.soak)]
+)
 def test_a_driver_that_a_killed_dagster_has_left_is_found(
     settings: Settings, driver: Driver, tmp_path: Path, *, ended: bool
 ) -> None:

@@ -23,13 +23,13 @@ Rows = Mapping[str, list[int]]
 ONE_TABLE: tuple[Rows, Rows] = ({"a": [10, 11]}, {"a": [20, 21]})
 OVERLAPPING: tuple[Rows, Rows] = ({"a": [10, 11], "b": [10]}, {"c": [20], "b": [20, 21]})
 # The long form makes a thousand on SQLite and a catalog server together, and half as many more on PostgreSQL.
-APPEND_TRIALS = 5
+APPEND_TRIALS = 3
 MANY = [
     pytest.param(lake, sets, 250, id=f"{lake}-{name}-many", marks=[pytest.mark.soak, pytest.mark.timeout(3600)])
     for lake in ("sql_lake", "rest_lake", "postgres_lake")
     for name, sets in {"one-table": ONE_TABLE, "overlapping": OVERLAPPING}.items()
 ]
-MERGE_TRIALS = 4
+MERGE_TRIALS = 3
 POSTGRES_TRIALS = 3
 
 

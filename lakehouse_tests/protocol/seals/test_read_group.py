@@ -13,7 +13,7 @@ from lakehouse_tests.protocol.commit.oracle import Oracle
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = 20
+ROUNDS = 10
 TABLES = ("a", "b")
 
 

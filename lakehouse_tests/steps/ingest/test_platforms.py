@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 COLUMNS = {**THINGS, "at": T.TimestampType(), "tags": T.ArrayType(T.StringType())}
 
 
-@pytest.fixture(params=["spark_settings", "connect_settings"])
+@pytest.fixture
 def on_platform(request: pytest.FixtureRequest) -> Callable[[], SparkOn]:
     """Sessions of one platform, with the test's catalog."""
 
@@ -28,7 +28,20 @@ def on_platform(request: pytest.FixtureRequest) -> Callable[[], SparkOn]:
     return choose
 
 
-@pytest.mark.parametrize("table", [{}, {"sort_order": ("id desc",)}], ids=["workers' files", "Spark's files"])
+WORKERS_FILES: dict[str, Any] = {}
+SPARKS_FILES: dict[str, Any] = {"sort_order": ("id desc",)}
+
+
+@pytest.mark.parametrize(
+    ("on_platform", "table"),
+    [
+        pytest.param("spark_settings", SPARKS_FILES, id="classic-Spark's files"),
+        pytest.param("connect_settings", WORKERS_FILES, id="Connect-workers' files"),
+        pytest.param("spark_settings", WORKERS_FILES, id="classic-workers' files", marks=pytest.mark.soak),
+        pytest.param("connect_settings", SPARKS_FILES, id="Connect-Spark's files", marks=pytest.mark.soak),
+    ],
+    indirect=["on_platform"],
+)
 def test_an_ingest_lands_the_same_on_classic_and_on_connect(
     landing: MakeLanding, on_platform: Callable[[], SparkOn], table: dict[str, Any]
 ) -> None:

@@ -25,7 +25,7 @@ POINTS = [
     (Operation.DEDUPLICATE, "deduplicate.published", True),
     (Operation.STATISTICS, "maintain.done", True),
 ]
-FEW = [POINTS[2]]
+FEW = [POINTS[0]]
 
 
 @pytest.mark.timeout(900)

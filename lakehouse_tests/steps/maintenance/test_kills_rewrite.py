@@ -19,19 +19,17 @@ from lakehouse_tests.fixtures.spark import SparkOn
 from lakehouse_tests.steps.maintenance.compact_child import compact_and_die
 from lakehouse_tests.steps.maintenance.rewriting import Events
 
-pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow]
-FEW = ("publish.before",)
-ALL = ("rewrite.written", "rewrite.proven", "stage.before", "seal.after", "publish.before", "publish.after")
+pytestmark = [pytest.mark.soak, pytest.mark.spark, pytest.mark.kill, pytest.mark.slow]
+POINTS = ("rewrite.written", "rewrite.proven", "stage.before", "seal.after", "publish.before", "publish.after")
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("points", [FEW, pytest.param(ALL, marks=pytest.mark.soak)], ids=["few", "all"])
 def test_the_rewrite_after_a_killed_one(
-    sql_lake: Lake, spark_on: SparkOn, connect_settings: Settings, tmp_path: Path, points: tuple[str, ...]
+    sql_lake: Lake, spark_on: SparkOn, connect_settings: Settings, tmp_path: Path
 ) -> None:
     """At one seam after the other, on the same table: what a killed one left lies about when the next is killed."""
     events = Events.create(sql_lake, spark_on)
-    for place, point in enumerate(points):
+    for place, point in enumerate(POINTS):
         with spark_on(sql_lake.settings) as spark:
             events.append(spark, range(10 * place, 10 * place + 4), range(10 * place + 4, 10 * place + 8))
         before, head, refs = events.rows(), head_of(events.table), set(events.table.metadata.refs)

@@ -17,6 +17,7 @@ from lakehouse.steps.release.audit import audit_release
 from lakehouse.steps.release.gate.results import Check, ReleaseHeld, Result
 from lakehouse.steps.release.release_step import ReleaseStep
 from lakehouse.steps.release.step import release
+from lakehouse_tests.fixtures.lakes import SERVER_FIRST
 from lakehouse_tests.protocol.commit.children import _CONTEXT, PATIENCE_SECONDS
 from lakehouse_tests.steps.release.conftest import Group, MakeGroup
 
@@ -47,6 +48,7 @@ def kill_at(group: Group, point: str, run_id: str = "killed", checks: list[Check
     assert child.exitcode == -signal.SIGKILL
 
 
+@pytest.mark.parametrize("lake", SERVER_FIRST, indirect=True)
 @pytest.mark.parametrize("point", ["release.judged", "release.tagged", "seal.before", "publish.before"])
 def test_killed_before_the_pointer_a_retry_makes_one_release(group: Group, point: str) -> None:
     group.make()
@@ -65,6 +67,7 @@ def test_killed_before_the_pointer_a_retry_makes_one_release(group: Group, point
     assert audit_release(group.catalog, group.declared).holds
 
 
+@pytest.mark.parametrize("lake", SERVER_FIRST, indirect=True)
 @pytest.mark.parametrize("point", ["publish.after", "release.moved"])
 def test_killed_after_the_pointer_a_retry_finds_it_done(group: Group, point: str) -> None:
     group.make()

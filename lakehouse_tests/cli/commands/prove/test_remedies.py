@@ -26,8 +26,11 @@ DECLARED = load_declarations([demo_declarations()])
 
 def kinds_in_source() -> Iterator[str]:
     """Every literal that is the kind of a finding."""
-    for file in Path(lakehouse.__file__).parent.rglob("*.py"):
-        for call in ast.walk(ast.parse(file.read_text())):
+    texts = (file.read_text() for file in Path(lakehouse.__file__).parent.rglob("*.py"))
+    for text in texts:
+        if not any(f"{name}(" in text for name in PREFIXES):
+            continue
+        for call in ast.walk(ast.parse(text)):
             name = getattr(call.func, "id", "") if isinstance(call, ast.Call) else ""
             if isinstance(call, ast.Call) and name in PREFIXES and call.args:
                 yield from (PREFIXES[name] + literal for literal in literals(call.args[0]))

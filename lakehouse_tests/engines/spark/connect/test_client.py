@@ -30,7 +30,7 @@ from lakehouse.orchestration.checks.spark_server import NAME, server_key
 from lakehouse.orchestration.resources import lost_spark, repeated_when_spark_is_lost
 from lakehouse.protocol.journal.position import JournalPosition
 from lakehouse.settings import Platform, Settings
-from lakehouse_tests.fixtures.spark import free_port, settings_of
+from lakehouse_tests.fixtures.spark import connect_platform, free_port, settings_of
 
 AT_ONCE = 15  # seconds; PySpark would go on for minutes
 
@@ -133,11 +133,13 @@ def test_after_the_last_try_the_run_says_why(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture
-def server(connect_settings: Settings) -> Iterator[ConnectServer]:
-    """The server of all tests of this process, which runs again afterwards."""
-    server = ConnectServer(connect_settings)
-    yield server
+def own_settings(tmp_path: Path, jars: Path) -> Iterator[Settings]:
+    """Settings of a running server that nobody else uses."""
+    settings = settings_of(tmp_path / "state", jars, connect_platform(free_port()))
+    server = ConnectServer(settings)
     server.start()
+    yield settings
+    server.stop()
 
 
 @pytest.mark.spark
@@ -145,9 +147,8 @@ def server(connect_settings: Settings) -> Iterator[ConnectServer]:
 @pytest.mark.kill
 @pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated")  # PySpark's, when it cannot say goodbye
 @pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED")
-def test_work_under_which_the_server_dies_fails_at_once(
-    connect_settings: Settings, server: ConnectServer, tmp_path: Path
-) -> None:
+def test_work_under_which_the_server_dies_fails_at_once(own_settings: Settings, tmp_path: Path) -> None:
+    server = ConnectServer(own_settings)
     begun, pid = str(tmp_path / "begun"), server.pid
     assert pid is not None
 
@@ -170,15 +171,15 @@ def test_work_under_which_the_server_dies_fails_at_once(
     threading.Thread(target=kill, daemon=True).start()
     with (
         pytest.raises(SparkUnreachable, match=r"went away under this session.*lakehouse up --connect"),
-        spark_session(connect_settings, app_name="lost") as session,
+        spark_session(own_settings, app_name="lost") as session,
     ):
         session.range(1, numPartitions=1).mapInArrow(endless, "id long").collect()
     assert time.monotonic() - killed[0] < AT_ONCE
     while server.running():  # its memory is given back first
         assert time.monotonic() - killed[0] < AT_ONCE
         time.sleep(0.05)
-    with pytest.raises(SparkUnreachable), spark_session(connect_settings, app_name="never"):
+    with pytest.raises(SparkUnreachable), spark_session(own_settings, app_name="never"):
         pytest.fail("nobody answers there")
     server.start()
-    with spark_session(connect_settings, app_name="again") as session:
+    with spark_session(own_settings, app_name="again") as session:
         assert session.range(3).count() == 3

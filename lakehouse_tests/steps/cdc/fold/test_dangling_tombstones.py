@@ -90,7 +90,8 @@ def test_the_tombstone_of_a_refused_delete_counts_wherever_a_run_is_cut(
         assert _apply(lake, tmp_path, spark_on, _TOMBSTONE, insert(12, 12)) == {12: "bird 12"}
 
 
-@pytest.mark.parametrize("deletes", [pytest.param("hard", marks=pytest.mark.soak), "soft"])
+@pytest.mark.soak
+@pytest.mark.parametrize("deletes", ["hard", "soft"])
 def test_a_copied_row_is_deleted(tmp_path: Path, spark_on: SparkOn, deletes: str) -> None:
     lake = _lake(tmp_path, initial="raw.old", deletes=deletes)
     lake.begin_with([{"id": 6, "name": "copied"}, {"id": 7, "name": "changed"}, {"id": 8, "name": "at once"}])

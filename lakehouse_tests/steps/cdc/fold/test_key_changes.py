@@ -6,7 +6,7 @@ from lakehouse.steps.cdc.position import ChangePosition
 from lakehouse.steps.cdc.verify.verify import check_fold
 from lakehouse_tests.steps.cdc.conftest import Change, MakeMirror, Mirrored, change, delete, upsert
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.soak, pytest.mark.spark]
 
 
 def moved(old: int, new: int, position: int, **sent: str) -> list[Change]:

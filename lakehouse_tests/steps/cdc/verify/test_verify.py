@@ -410,7 +410,7 @@ SOUND: list[Row] = []
 _DIFFERENCES = {"dropped": "is missing", "added": "should not be there", "doubled": "is there twice"}
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_whatever_is_done_to_rows_is_named_by_key_even_as_a_rewrite(filled: Saved, data: st.DataObject) -> None:
     lake = filled.again()

@@ -17,9 +17,10 @@ from lakehouse.steps.derived.inputs.pins import PIN_PREFIX
 from lakehouse.steps.derived.plan import prepare
 from lakehouse.steps.derived.refusals import InputMissing
 from lakehouse.steps.derived.step import derive
+from lakehouse_tests.fixtures.lakes import SERVER_FIRST
 from lakehouse_tests.steps.derived.workshop import DAY, TOTALS, Workshop, table_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("lake", SERVER_FIRST, indirect=True)]
 
 OTHER_DAY = "2013-05-13"
 BY_SQL = "SELECT shop, total FROM one"
