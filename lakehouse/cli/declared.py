@@ -91,7 +91,7 @@ def require_declared(declarations: Declarations, kind: str, names: Iterable[str]
         first = "correct what does not load, or " if declarations.broken else ""
         raise UnknownName(
             f"There is no {kind} {', '.join(unknown)}.",
-            remedy=f"{first}name one of {', '.join(sorted(known)) or '(none)'}",
+            remedy=first + (f"name one of {', '.join(sorted(known))}" if known else "declare it"),
         )
 
 

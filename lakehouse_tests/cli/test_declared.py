@@ -117,3 +117,12 @@ def test_tables_shows_what_exists_and_how_far_it_is(lakehouse: Lakehouse, file: 
     assert (things["run_id"], things["runtime_date"]) == ("run-one", "2013-01-01")
     assert things["position"] == {"0": 7, "1": 5}
     assert things["problem"] is None
+
+
+def test_where_nothing_of_the_kind_is_declared_the_remedy_is_to_declare_it(
+    lakehouse: Lakehouse, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKEHOUSE_DEMO", "false")
+    assert "There is no mirror mirror.x. Remedy: declare it\n" in lakehouse("rebuild", "mirror.x").stderr
+    file.write_text("1 / 0")
+    assert "Remedy: correct what does not load, or declare it\n" in lakehouse("rebuild", "mirror.x").stderr

@@ -17,7 +17,7 @@ def declare_or_use(name: str, known: Iterable[str]) -> str:
         return f"did you mean {' or '.join(similar)}? Otherwise declare it."
     if len(names) > MOST_NAMES:
         return "declare it, or use one of those that `lakehouse tables` lists."
-    return f"declare it, or use one of {', '.join(names) or '(none yet)'}."
+    return f"declare it, or use one of {', '.join(names)}." if names else "declare it."
 
 
 def correction(error: BaseException, public: Mapping[str, object]) -> str:

@@ -170,7 +170,7 @@ class Connection:
         if code in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_ID}:  # noqa: SLF001
             return TopicMissing(
                 f"Topic {topic} does not exist on the Kafka cluster at {self.servers}.",
-                remedy="create it, or correct the topic in the stream's declaration.",
+                remedy="create it, or correct its name in the stream's declaration or in the command.",
             )
         if code in {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}:  # noqa: SLF001
             return self._unreachable(topic, error)

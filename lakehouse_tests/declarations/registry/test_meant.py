@@ -13,7 +13,7 @@ SHOPS = [f"shops.s{number:03}" for number in range(100)]
     [
         ("shop.order", ["shop.orders", "raw.flights"], "did you mean shop.orders? Otherwise declare it."),
         ("birds.seen", ["shop.orders"], "declare it, or use one of shop.orders."),
-        ("birds.seen", [], "declare it, or use one of (none yet)."),
+        ("birds.seen", [], "declare it."),
         ("birds.seen", SHOPS, "declare it, or use one of those that `lakehouse tables` lists."),
     ],
 )

@@ -10,6 +10,7 @@ from lakehouse.orchestration.checks.table_question import TableCheckRun
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.proofs.lineage.reads import LineageReport, check_lineage
 from lakehouse.protocol.errors import SealBroken
+from lakehouse.quantities import quantity
 
 NAME = "lineage"
 DESCRIPTION = (
@@ -33,9 +34,8 @@ def _answer(question: DerivedCheck) -> dg.AssetCheckResult:
         edited = findings([("seal_edited", broken.message)])
         return question.result(f"{broken.message} {question.repair}", "seals", passed=False, metadata=edited)
     if report.passed:
-        text = (
-            f"It reads its {len(report.declared)} declared inputs, at the snapshots that were pinned, and nothing else."
-        )
+        inputs = quantity(len(report.declared), "declared input")
+        text = f"It reads its {inputs}, at the snapshots that were pinned, and nothing else."
         return question.result(text, "seals", passed=True, metadata=metadata)
     wrong = [(finding.kind, finding.message) for finding in report.findings]
     text = f"{question.declared.name}: {sentences([text for _, text in wrong])} {_repair(question, report)}"

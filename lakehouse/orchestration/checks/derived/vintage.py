@@ -10,6 +10,7 @@ from lakehouse.orchestration.checks.derived.question import CannotJudge, Derived
 from lakehouse.orchestration.checks.table_question import TableCheckRun
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.proofs.lineage.vintage import Vintage, check_vintage
+from lakehouse.quantities import quantity
 
 NAME = "vintage"
 DESCRIPTION = (
@@ -73,7 +74,7 @@ def _older(question: DerivedCheck, vintage: Vintage) -> str:
 
 def _sound(vintage: Vintage) -> str:
     tables = {reading.table for reading in vintage.readings[1:]}
-    return f"{len(tables)} tables are above it, and each was read in one version."
+    return f"{quantity(len(tables), 'table')} above it, each read in one version."
 
 
 def _readings(vintage: Vintage) -> dg.TableMetadataValue:

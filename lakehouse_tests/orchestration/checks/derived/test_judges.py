@@ -72,6 +72,14 @@ def test_a_sound_table_passes_all_from_metadata_and_says_what_was_judged(lake: C
         for detail in (B, "2024-05-14", "run-derived.b", str(lake.head(B))):
             assert detail in text(check), "inputs with date, run and snapshot"
     assert "All 2 rows" in str(evaluations["runtime_date"].description)
+    assert "its 2 declared inputs, at" in str(evaluations["lineage"].description)
+    assert str(evaluations["vintage"].description) == "3 tables above it, each read in one version."
+
+
+def test_a_single_input_is_told_in_the_singular(lake: Computed) -> None:
+    evaluations, _ = prove(lake, B)
+    assert "its 1 declared input, at" in str(evaluations["lineage"].description)
+    assert str(evaluations["vintage"].description) == "1 table above it, each read in one version."
 
 
 def test_all_three_are_blocking_and_only_derived_tables_have_them(lake: Computed) -> None:

@@ -27,9 +27,11 @@ def test_by_age_it_goes_when_the_oldest_unread_record_has_had_its_time() -> None
     assert outlook.rates == {0: 0.1}
     result = retention_result(standing(400), outlook, TopicRetention(True, WEEK, None), KEY)
     assert (result.passed, result.severity) == (False, dg.AssetCheckSeverity.WARN)
-    assert "600 offsets of topic birds are unread; the first of them may be gone at 2026-01-09 00:00" in str(
+    assert "600 offsets of topic birds unread; the first of them may be gone at 2026-01-09 00:00" in str(
         result.description
     )
+    single = retention_result(standing(999), outlook, TopicRetention(True, WEEK, None), KEY)
+    assert str(single.description).startswith("1 offset of topic birds unread; ")
 
 
 def test_by_size_it_goes_when_as_many_records_have_come_as_lie_before_it() -> None:
