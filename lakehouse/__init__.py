@@ -130,4 +130,10 @@ _ELSEWHERE = {
     "read_group": "lakehouse.protocol.seals.read_group",
     "runtime_date": "lakehouse.orchestration.run_context",
 }
-__getattr__ = resolve(__name__, dict.fromkeys(__all__, "lakehouse.declarations") | _ELSEWHERE)
+if not TYPE_CHECKING:  # to a type checker any name would be one of ours, a mistyped one too
+    __getattr__ = resolve(__name__, dict.fromkeys(__all__, "lakehouse.declarations") | _ELSEWHERE)
+
+
+def __dir__() -> list[str]:
+    """What is public, for the prompt's completion and `help`."""
+    return sorted({*globals(), *__all__})

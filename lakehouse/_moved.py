@@ -39,6 +39,8 @@ def moved(package: str) -> Callable[[str], Any]:
     attribute = resolve(package, homes)
 
     def warned(name: str) -> Any:
+        if name == "__all__":  # what `import *` asks for
+            return sorted(homes)
         value = attribute(name)
         message = f"{package}.{name} is imported from {homes[name]} now; {package} goes with the next release"
         warnings.warn(message, DeprecationWarning, stacklevel=2)

@@ -15,7 +15,7 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 LONGEST = 120
 README_LINES = 200
 ROOTS = (ROOT, ROOT / "lakehouse", ROOT / "lakehouse_tests")
-_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_LINK = re.compile(r"""(?:\]\(|^\[[^\]]+\]:\s+|\b(?:href|src)=")([^)"\s]+)""", re.MULTILINE)
 _COMMAND = re.compile(r"(?:`|^|/)lakehouse ((?:[a-z][a-z-]*)(?: [^`\n]*)?)", re.MULTILINE)
 _FILE = re.compile(r"`([\w./-]+/[\w.-]+\.(?:py|yaml|toml|md|png|json))`")
 
@@ -24,7 +24,7 @@ def parts(page: Path) -> Iterator[tuple[int, str]]:
     """What may not be longer than a screen is wide: lines, and cells where a line is of a table."""
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
         if line.startswith("|"):
-            yield from ((number, cell.strip()) for cell in line.strip("|").split("|"))
+            yield from ((number, cell.strip()) for cell in re.split(r"(?<!\\)\|", line.strip("|")))
         else:
             yield number, line
 

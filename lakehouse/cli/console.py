@@ -10,7 +10,7 @@ import re
 import select
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -93,8 +93,8 @@ def is_reader_gone() -> bool:
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
-def discard_output() -> None:
-    """Let Python throw away what is still to be written, as it would complain when it ends."""
+def discard_output(stream: TextIO | None = None) -> None:
+    """Let Python throw away what is still to be written to a stream, else to stdout: it would complain at its end."""
     devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
+    os.dup2(devnull, (stream or sys.stdout).fileno())
     os.close(devnull)

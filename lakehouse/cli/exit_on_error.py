@@ -18,6 +18,9 @@ from lakehouse.cli.exit_codes import COULD_NOT_RUN, READER_GONE
 from lakehouse.cli.refusals import refusal_of
 from lakehouse.errors import LakehouseError
 
+_WRITERS = {"rich.console", "typer._click.utils", "click.utils", __name__}
+"""Modules that print; here what was printed is flushed."""
+
 
 class OneLinePerError(TyperGroup):
     """The group of verbs."""
@@ -26,8 +29,15 @@ class OneLinePerError(TyperGroup):
         """Run a command line."""
         try:
             return super().main(*args, **kwargs)
-        except Exception:  # noqa: BLE001 - Python would end with 1, which means that a promise is broken
-            traceback.print_exc()
+        except SystemExit as end:
+            # Click and Rich would end with 1, which means that a promise is broken.
+            if not isinstance(end.__context__, BrokenPipeError):
+                raise
+            sys.exit(READER_GONE)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - Python would end with 1
+            _give_up(error)
             sys.exit(COULD_NOT_RUN)
 
     def invoke(self, ctx: Any) -> Any:
@@ -43,7 +53,7 @@ class OneLinePerError(TyperGroup):
             _tell(error)
             raise typer.Exit(COULD_NOT_RUN) from None
         except Exception as error:
-            if (refusal := refusal_of(error, ctx.find_object(Context))) is None:
+            if _is_of_output(error) or (refusal := refusal_of(error, ctx.find_object(Context))) is None:
                 raise
             _tell(refusal)
             raise typer.Exit(COULD_NOT_RUN) from None
@@ -61,6 +71,31 @@ class OneLinePerError(TyperGroup):
             return super().invoke(ctx)
         finally:
             sys.stdout.flush()
+
+
+class OutputRefused(LakehouseError):
+    """What a command prints cannot be written."""
+
+
+def _is_of_output(error: BaseException) -> bool:
+    """Whether the system does not take what is printed, as on a disk that is full: it names no file."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return False
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return frame.f_globals.get("__name__") in _WRITERS
+
+
+def _give_up(error: BaseException) -> None:
+    """Say why, if the messages can be written."""
+    try:
+        if _is_of_output(error):
+            discard_output()
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            _tell(OutputRefused(f"The output cannot be written: {reason}.", remedy="send it elsewhere"))
+        else:
+            traceback.print_exception(error)
+    except OSError:  # nobody is there to be told
+        discard_output(sys.stderr)
 
 
 def _tell(error: LakehouseError) -> None:

@@ -1,6 +1,8 @@
 """One YAML file with the overrides laid over it, remembering where each value came from."""
 
-from collections.abc import Callable
+import difflib
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +14,7 @@ from lakehouse.settings.error import SettingsError
 
 KeyPath = tuple[str, ...]
 _DEEPEST, _MOST = 50, 1_000_000  # levels and values, of a file; more is a mistake, or an anchor that contains itself
+_NAME = re.compile(r"[A-Za-z_][\w.-]{,60}")  # of a key; what is none may be anything that was typed
 _ENDLESS = "keys and lists go too deep, or an anchor contains itself"
 
 
@@ -73,7 +76,7 @@ class Document:
     def text(self, key: str, default: str) -> str:
         """Return a value that must be a non-empty text."""
         value = self.content.get(key, default)
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not value or "\0" in value:
             raise SettingsError(f"{self.where(key)}: should be a text.", remedy="quote it.")
         return value
 
@@ -86,7 +89,8 @@ class Document:
         for key in self.content:
             if key not in known:
                 raise SettingsError(
-                    f"{self.where(key)}: unknown key.", remedy=f"use one of {', '.join(sorted(known))}."
+                    f"{self.where(key)}: unknown key.",
+                    remedy=f"{meant(key, known)}use one of {', '.join(sorted(known))}.",
                 )
 
     def map_text(self, change: Callable[[KeyPath, str], str | SecretStr]) -> None:
@@ -104,6 +108,12 @@ def _mapped(value: object, path: KeyPath, change: Callable[[KeyPath, str], str |
     return change(path, value) if isinstance(value, str) else value
 
 
+def meant(key: str, known: Iterable[str]) -> str:
+    """The beginning of a remedy: the known key that an unknown one is like, if there is one."""
+    similar = difflib.get_close_matches(key, known, n=1)
+    return f"did you mean {similar[0]}? Otherwise " if similar else ""
+
+
 def read_document(file: Path) -> Document:
     """Read one YAML file.
 
@@ -116,8 +126,13 @@ def read_document(file: Path) -> Document:
         raise SettingsError(
             f"There is no file {file}.", remedy="write it, or set LAKEHOUSE_CONF to another folder."
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"Cannot read {file} ({type(error).__name__}).", remedy="make it readable UTF-8.") from None
+    except OSError as error:
+        raise SettingsError(
+            f"Cannot read {file}: {error.strerror or type(error).__name__}.",
+            remedy="put a file there that this user may read.",
+        ) from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"Cannot read {file}: it is not UTF-8.", remedy="save it as UTF-8.") from None
     content = read_yaml(text, str(file), remedy="correct that line.")
     if content is None:
         content = {}
@@ -151,7 +166,7 @@ def read_yaml(text: str, where: str, *, remedy: str) -> object:
         # there are not, keys that are lists, and tags on what is none of their kind come as errors without a place.
         mark = (error.problem_mark or error.context_mark) if isinstance(error, yaml.MarkedYAMLError) else None
         line = f", line {mark.line + 1}" if mark else ""
-        problem = "a key is given twice" if isinstance(error, _KeyTwiceError) else "not YAML"
+        problem = f"{error.problem} is given twice" if isinstance(error, _KeyTwiceError) else "not YAML"
     if problem == _ENDLESS:
         remedy = "write the values out, in fewer levels."
     # Raised outside the handler: the error itself would travel along, and show what was typed.
@@ -185,6 +200,7 @@ class _Loader(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = cast("object", self.construct_object(key_node, deep=True))
             if key in keys:
-                raise _KeyTwiceError(problem_mark=key_node.start_mark)
+                named = isinstance(key, str) and _NAME.fullmatch(key)
+                raise _KeyTwiceError(problem=f"key {key}" if named else "a key", problem_mark=key_node.start_mark)
             keys.add(key)
         return super().construct_mapping(node, deep=deep)

@@ -49,7 +49,7 @@ def default_conf(directory: Path) -> Path:
         SettingsError: there is no project, and the package is installed from a wheel.
     """
     for folder in (directory, *directory.parents):
-        if (folder / "conf" / SELECTION).is_file():
+        if _is_project(folder / "conf"):
             return folder / "conf"
     if (own := conf_of_clone()) is not None:  # whose settings are used from wherever it is called
         return own
@@ -58,3 +58,17 @@ def default_conf(directory: Path) -> Path:
         remedy="go into a project's folder, make one with `lakehouse init DIR`, or set LAKEHOUSE_CONF to a folder that "
         f"holds {SELECTION}",
     )
+
+
+def _is_project(conf: Path) -> bool:
+    """Whether a folder has the file, readable or not: passed over, it would be another lake that a command works on."""
+    try:
+        if not conf.is_dir():
+            return False
+    except PermissionError:  # of a folder above, which may be anybody's
+        return False
+    try:
+        (conf / SELECTION).lstat()
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError)
+    return True

@@ -8,6 +8,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from lakehouse.settings.error import SettingsError
+
 PRIVATE = 0o700
 
 
@@ -36,8 +38,14 @@ class StateFolder:
 
         Raises:
             OSError: the system refuses it.
+            SettingsError: something else is there.
         """
         make_private(self.root)
+        if not self.root.is_dir():
+            raise SettingsError(
+                f"{self.root} is no folder, and local state is kept in it.",
+                remedy="move it away, or set LAKEHOUSE_HOME to a folder elsewhere.",
+            )
         status = self.root.stat()
         shared = status.st_mode & (stat.S_ISGID | stat.S_ISVTX)
         is_lake = self.catalog_db.exists() or (self.dagster / "dagster.yaml").exists()

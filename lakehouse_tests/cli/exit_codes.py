@@ -25,8 +25,8 @@ class Trouble(Enum):
     )
     SETTINGS = (
         "setting",
-        r"lakehouse\.yaml, key platfrom: unknown key\. Remedy: use one of ",
-        "conf/lakehouse.yaml, key platfrom: unknown key. Remedy: use one of catalog, …",
+        r"lakehouse\.yaml, key platfrom: unknown key\. Remedy: did you mean platform\? Otherwise use one of ",
+        "conf/lakehouse.yaml, key platfrom: unknown key. Remedy: did you mean platform? Otherwise use one of …",
     )
     DECLARATION = (
         "declaration",

@@ -7,7 +7,7 @@ from lakehouse.cli.exit_on_error import OneLinePerError
 from lakehouse.errors import LakehouseError
 
 
-def command(error: Exception) -> typer.Typer:
+def command(error: BaseException) -> typer.Typer:
     app = typer.Typer(cls=OneLinePerError)
 
     @app.callback()
@@ -33,6 +33,16 @@ def test_an_error_in_the_program_keeps_its_traceback_and_is_no_broken_promise():
     result = CliRunner().invoke(command(ZeroDivisionError("bug")), ["fail"])
     assert "Traceback" in result.stderr
     assert result.stderr.endswith("ZeroDivisionError: bug\n")
+    assert result.exit_code == COULD_NOT_RUN
+
+
+class _Outcome(BaseException):
+    pass
+
+
+def test_nor_is_what_is_no_exception_for_python() -> None:
+    result = CliRunner().invoke(command(_Outcome("skipped")), ["fail"])
+    assert result.stderr.endswith("_Outcome: skipped\n")
     assert result.exit_code == COULD_NOT_RUN
 
 

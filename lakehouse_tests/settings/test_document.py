@@ -39,3 +39,33 @@ def test_what_cannot_be_read_to_its_end_is_refused(tmp_path: Path, text: str, pr
 def test_an_anchor_may_be_used_again(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("a: &a {b: [1]}\nc: *a\n")
     assert read_document(tmp_path / "x.yaml").content == {"a": {"b": [1]}, "c": {"b": [1]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: {platform: 1, platform: 2}", "line 1: key platform is given twice"),
+        ("? hunter 2\n? hunter 2\n", "line 2: a key is given twice"),
+    ],
+)
+def test_a_key_that_is_given_twice_is_named_if_it_is_a_name(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "x.yaml").write_text(text)
+    with pytest.raises(SettingsError, match=problem) as refused:
+        read_document(tmp_path / "x.yaml")
+    assert "hunter" not in str(refused.value)
+
+
+def test_an_unknown_key_is_met_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("platfrom: local\n")
+    with pytest.raises(SettingsError, match=r"key platfrom: .* did you mean platform\? Otherwise use"):
+        read_document(tmp_path / "x.yaml").refuse_unknown({"platform", "home"})
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"), [(b"\xff", "it is not UTF-8. Remedy: save it as UTF-8"), (None, "Is a directory. Remedy")]
+)
+def test_what_is_no_text_is_said(tmp_path: Path, content: bytes | None, problem: str) -> None:
+    file = tmp_path / "x.yaml"
+    file.mkdir() if content is None else file.write_bytes(content)
+    with pytest.raises(SettingsError, match=f"Cannot read {file}: {problem}"):
+        read_document(file)

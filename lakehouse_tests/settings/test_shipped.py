@@ -49,3 +49,17 @@ def test_a_project_may_set_up_dagster_its_own_way(project: Path) -> None:
     assert instance_file(project / "conf").samefile(REPOSITORY / "dagster.yaml")
     (project / "dagster.yaml").touch()
     assert instance_file(project / "conf") == project / "dagster.yaml"
+
+
+@pytest.mark.parametrize("place", ["folder", "loop", "dangling"])
+def test_settings_that_cannot_be_read_are_not_passed_over(tmp_path: Path, place: str) -> None:
+    """Those of a folder above, or of the clone, are of another lake."""
+    file = tmp_path / "conf" / SELECTION
+    file.parent.mkdir()
+    if place == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to(SELECTION if place == "loop" else "nowhere")
+    assert default_conf(tmp_path) == tmp_path / "conf"
+    with pytest.raises(SettingsError, match=str(file)):
+        load_settings(tmp_path / "conf", {})

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lakehouse.settings import SettingsError
 from lakehouse.settings.state import StateFolder, make_private
 
 
@@ -45,3 +46,9 @@ def test_one_that_is_shared_on_purpose_stays_so(tmp_path: Path) -> None:
     tmp_path.chmod(0o2770)
     StateFolder(tmp_path).make()
     assert mode(tmp_path) == 0o2770
+
+
+def test_a_file_in_its_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "state").touch()
+    with pytest.raises(SettingsError, match=f"{tmp_path}/state is no folder.*LAKEHOUSE_HOME"):
+        StateFolder(tmp_path / "state").make()

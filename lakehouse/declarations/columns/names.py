@@ -39,6 +39,8 @@ def table_identifier(name: str) -> tuple[str, str]:
     Raises:
         DeclarationError: the name is not of that form, or is of a table of another catalog.
     """
+    if not isinstance(name, str):
+        raise DeclarationError(f"A table's name is no text, but of type {type(name).__name__}.", remedy="quote it.")
     if is_elsewhere(name):
         raise DeclarationError(
             f"'{_shortened(name)}' is a table of another catalog, which is an input of a derived table and nothing "

@@ -6,9 +6,11 @@ import importlib.machinery
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from importlib.abc import Loader
 from pathlib import Path
+from threading import RLock
 from types import CodeType, ModuleType
 
 from pyspark import cloudpickle
@@ -24,6 +26,7 @@ from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table
 from lakehouse.settings.packages import importable_name
 
+_PRINTING = RLock()
 Item = Table | Stream | Changelog | Mirror | Derived | Release
 
 
@@ -100,8 +103,11 @@ def _run(file: Path) -> ModuleType:
     # pandera looks up annotations through the registered module.
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+        with _printing_to_messages():
+            spec.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         del sys.modules[name]
         raise _explained(file, error) from error
     # Rules written in the file travel to Spark's workers, which cannot import it.
@@ -112,12 +118,23 @@ def _run(file: Path) -> ModuleType:
 def _imported(name: str, file: Path) -> ModuleType:
     """Import a file of a package, which others import by the same name."""
     try:
-        module = importlib.import_module(name)
-    except (Exception, SystemExit) as error:
+        with _printing_to_messages():
+            module = importlib.import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise _explained(file, error) from error
     # What the package's other modules give to rules travels along.
     cloudpickle.register_pickle_by_value(sys.modules[name.rpartition(".")[0]])
     return module
+
+
+@contextmanager
+def _printing_to_messages() -> Generator[None]:
+    """What a file prints is no result of the command that loads it: of `--json`, stdout holds JSON alone."""
+    # Threads that exchanged it at once would put each other's back.
+    with _PRINTING, redirect_stdout(sys.stderr):
+        yield
 
 
 def _explained(file: Path, error: BaseException) -> FileBroken:
@@ -128,7 +145,7 @@ def _explained(file: Path, error: BaseException) -> FileBroken:
     location = f"{file}, line {line}" if line else str(file)
     if isinstance(error, DeclarationError):
         return FileBroken(f"{location}: {error.message}", remedy=error.remedy, file=file, line=line)
-    message = f"{location}: {type(error).__name__}: {error}."
+    message = f"{location}: {type(error).__name__}{f': {error}' if str(error) else ''}."
     import lakehouse  # what is public is known when all of it is there
 
     public = {name: getattr(lakehouse, name) for name in lakehouse.__all__}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 MOST_NAMES = 8
 """More names than that are not read in a line."""
+_IMPORTED = re.compile(r"cannot import name '(\w+)' from 'lakehouse'")
 _KEYWORD = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
 
 
@@ -29,6 +30,11 @@ def correction(error: BaseException, public: Mapping[str, object]) -> str:
     """
     if isinstance(error, NameError) and error.name in public:
         return f"add `from lakehouse import {error.name}`."
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("lakehouse"):
+        return f"install {error.name} where this runs, or correct the file."
+    imported = _IMPORTED.match(str(error)) if isinstance(error, ImportError) else None
+    if imported and (similar := difflib.get_close_matches(imported[1], public, n=1)):
+        return f"did you mean {similar[0]}? Otherwise leave it out."
     match = _KEYWORD.fullmatch(str(error)) if isinstance(error, TypeError) else None
     named = public.get(match[1]) if match else None
     keywords = inspect.signature(named).parameters if callable(named) else ()

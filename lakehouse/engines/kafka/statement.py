@@ -15,24 +15,21 @@ from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement_text import tallies_of, text_of
 from lakehouse.engines.kafka.tally import Tally, added
 
-Offsets = dict[int, int]
-"""Partition → offset."""
-Ranges = dict[int, list[tuple[int, int]]]
-"""Partition → ranges, each from start up to, not including, end."""
+Offsets = dict[int, int]  # partition → offset
+Ranges = dict[int, list[tuple[int, int]]]  # partition → ranges, each from start up to, not including, end
 Tallies = dict[str, dict[int, Tally]]
 LOST = "(lost)"
 """Stands for a table in tallies: offsets that were gone, or could not be read, accepted by a person."""
+# Stands for a table in tallies, below zero: of records that went to several tables, all rows but one of each.
 COPIES = "(copies)"
-"""Stands for a table in tallies, below zero: of records that went to several tables, all rows but one of each."""
-DUPLICATE, FILTERED = "(duplicate)", "(filtered)"
-"""Stand for tables in tallies: records that a declared rule has dropped."""
+DUPLICATE, FILTERED = "(duplicate)", "(filtered)"  # stand for tables: records that a declared rule has dropped
 DROPPED = (DUPLICATE, FILTERED)
 NO_TABLES = frozenset({LOST, *DROPPED})
+# Why planned offsets of a sound log may bring no record.
 WITHOUT_RECORD = {
     "compaction": "the topic is compacted, so that Kafka removes records whose key comes again",
     "transactions": "producers write in transactions, whose markers and aborted records take offsets",
 }
-"""Why planned offsets of a sound log may bring no record."""
 
 
 class Counts(msgspec.Struct, frozen=True):

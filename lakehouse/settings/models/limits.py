@@ -1,13 +1,26 @@
 """How much ingest and maintenance may take."""
 
+import re
 import warnings
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from pydantic import ByteSize, Field, model_validator
+from pydantic import BeforeValidator, ByteSize, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from lakehouse.settings.models.section import Section
 
+_SIZE = re.compile(r"\s*[\d_]*\.?\d[\d_]*\s*[A-Za-z]*\s*")
 GONE = "seconds_per_tick"
+
+
+def _whole(size: object) -> object:
+    """A size without anything behind it, which pydantic would pass over: `2 GiB, or 3` was 2 GiB."""
+    if isinstance(size, str) and not _SIZE.fullmatch(size):
+        raise PydanticCustomError("bad_value", "Should be a number of bytes, or one with a unit, such as 2 GiB")
+    return size
+
+
+Bytes = Annotated[ByteSize, BeforeValidator(_whole)]
 
 
 class IngestSettings(Section):
@@ -20,7 +33,7 @@ class IngestSettings(Section):
     """
 
     max_records_per_run: int = Field(default=5_000_000, gt=0)
-    max_bytes_per_run: ByteSize = Field(default=ByteSize(2 * 1024**3), gt=0)
+    max_bytes_per_run: Bytes = Field(default=ByteSize(2 * 1024**3), gt=0)
     min_partitions: int = Field(default=4, gt=0)
 
 
@@ -35,9 +48,9 @@ class MaintenanceSettings(Section):
     """
 
     every_seconds: int = Field(default=60, ge=30)
-    bytes_per_tick: ByteSize = Field(default=ByteSize(2 * 1024**3), gt=0)
+    bytes_per_tick: Bytes = Field(default=ByteSize(2 * 1024**3), gt=0)
     runs_per_tick: int = Field(default=1, gt=0)
-    in_process_proof: ByteSize = Field(default=ByteSize(8 * 1024**3), ge=0)
+    in_process_proof: Bytes = Field(default=ByteSize(8 * 1024**3), ge=0)
 
     @model_validator(mode="before")
     @classmethod

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from lakehouse.settings.document import Document
+from lakehouse.settings.document import Document, meant
 from lakehouse.settings.error import SettingsError
 
 _Model = TypeVar("_Model", bound=BaseModel)
+_UNKNOWN = "extra_forbidden"
 # Messages of these kinds say what was expected and nothing of what was found; all others are replaced.
 _HARMLESS = {
     "bad_value",
@@ -16,7 +18,6 @@ _HARMLESS = {
     "bool_type",
     "contradiction",
     "dict_type",
-    "extra_forbidden",
     "float_parsing",
     "float_type",
     "greater_than",
@@ -54,15 +55,30 @@ def validated(model: type[_Model], document: Document, **given: object) -> _Mode
     try:
         return model.model_validate({**document.content, **given})
     except ValidationError as error:
+        details = error.errors(include_input=False, include_url=False, include_context=False)
         lines = [
             f"{document.where(*_key_path(document.content, detail['loc'], missing=detail['type'] == 'missing'))}: "
-            f"{detail['msg'] if detail['type'] in _HARMLESS else 'This value cannot be understood'}."
-            for detail in error.errors(include_input=False, include_url=False, include_context=False)
+            f"{_message(detail)}."
+            for detail in details
         ]
+        remedy = f"{_advice(model, details)}correct the value; docs/reference/settings.md lists the keys."
     # Raised outside the handler: pydantic's own error would travel along and could print what was typed.
-    raise SettingsError(
-        "\n".join(dict.fromkeys(lines)), remedy="correct the value; docs/reference/settings.md lists the keys."
-    )
+    raise SettingsError("\n".join(dict.fromkeys(lines)), remedy=remedy)
+
+
+def _message(detail: ErrorDetails) -> str:
+    if detail["type"] == _UNKNOWN:
+        return "unknown key"
+    return detail["msg"] if detail["type"] in _HARMLESS else "This value cannot be understood"
+
+
+def _advice(model: type[BaseModel], details: Sequence[ErrorDetails]) -> str:
+    """The key that was meant, where one of the section alone is wrong, and unknown."""
+    match details:
+        case [{"type": kind, "loc": (str(key),)}] if kind == _UNKNOWN:
+            return meant(key, model.model_fields)
+        case _:
+            return ""
 
 
 def _key_path(content: object, location: Sequence[str | int], *, missing: bool) -> list[str]:

@@ -22,7 +22,7 @@ def test_a_table_that_is_not_declared(name: str, known: list[str], remedy: str) 
 
 
 def _raised(line: str) -> BaseException:
-    with pytest.raises((NameError, TypeError)) as raised:
+    with pytest.raises((NameError, TypeError, ImportError)) as raised:
         exec(line, {"Table": Table})  # as a file of declarations is run
     return raised.value
 
@@ -35,6 +35,9 @@ def _raised(line: str) -> BaseException:
         ("Maintenance()", "add `from lakehouse import Maintenance`."),
         ("Nothing()", "correct the file."),
         ("len()", "correct the file."),
+        ("from lakehouse import Tabel", "did you mean Table? Otherwise leave it out."),
+        ("from lakehouse import zzz", "correct the file."),
+        ("import no_such_package.part", "install no_such_package where this runs, or correct the file."),
     ],
 )
 def test_an_error_of_a_file(line: str, remedy: str) -> None:

@@ -32,7 +32,7 @@ def test_the_example_that_comes_along_loads_without_its_secret() -> None:
         ("lake_aws:\n", f"lake_aws:\n{PASSWORD}", "key catalogs.lake_aws.properties.password: no secret belongs here"),
         ("lake-ingest:\n", f"lake-ingest:\n{PASSWORD}", "lake-ingest.properties.password: no secret belongs here"),
         ("acme-lake\n", "${env:ID}\n", "key catalogs.lake_aws.storage.external_id: no secret belongs here"),
-        ("realm: POLARIS", "relam: POLARIS", "key relam: Extra inputs are not permitted"),
+        ("realm: POLARIS", "relam: POLARIS", "key relam: unknown key. Remedy: did you mean realm"),
         ("lake_aws:", "la/ke:", "key catalogs.la/ke"),
         ("type: gcs", "type: gcp", "key catalogs.lake_gcp.storage"),
     ],
