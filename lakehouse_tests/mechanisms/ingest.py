@@ -111,7 +111,7 @@ INGEST = (
     Mechanism(
         name="topic identity",
         promise="P1: Another topic of the same name, or of another cluster, is read on from an old position.",
-        keeps="lakehouse.steps.ingest.plan:require_same_log",
+        keeps="lakehouse.steps.ingest.topic_identity:require_same_log",
         lets_pass=ignores(ClusterChanged, TopicRecreated),
         guard=_REFUSALS,
     ),
@@ -191,14 +191,14 @@ INGEST = (
     Mechanism(
         name="truncated log",
         promise="P1: New records that took the offsets of read ones are never read.",
-        keeps="lakehouse.steps.ingest.plan:require_same_log",
+        keeps="lakehouse.steps.ingest.topic_identity:require_same_log",
         lets_pass=ignores(PositionBeyondEnd),
         guard=_REFUSALS,
     ),
     Mechanism(
         name="leader epoch",
         promise="P1: Another leader cut the log below the position, and what came since is missed in silence.",
-        keeps="lakehouse.steps.ingest.plan:require_same_log",
+        keeps="lakehouse.steps.ingest.topic_identity:require_same_log",
         lets_pass=ignores(LogTruncated),
         guard="steps/ingest/test_plan.py::test_a_log_that_was_cut_below_the_position_is_refused_and_a_person_can_go_on",
     ),
@@ -212,9 +212,9 @@ INGEST = (
     Mechanism(
         name="identity after reading",
         promise="P1: Records of a topic that was made anew while it was read are published.",
-        keeps="lakehouse.steps.ingest.plan:require_unchanged",
+        keeps="lakehouse.steps.ingest.topic_identity:require_unchanged",
         lets_pass=gives(None),
-        guard=_PLAN + "test_a_topic_recreated_while_it_was_read_is_refused",
+        guard="steps/ingest/test_topic_identity.py::test_a_topic_recreated_while_it_was_read_is_refused",
     ),
     Mechanism(
         name="retention while reading",
@@ -240,7 +240,7 @@ INGEST = (
     Mechanism(
         name="unread of another log",
         promise="P1: A topic that was made anew waits unread, and looks read, until it is as long as the one before.",
-        keeps="lakehouse.steps.ingest.plan:require_same_log",
+        keeps="lakehouse.steps.ingest.topic_identity:require_same_log",
         lets_pass=gives(None),
         guard="steps/ingest/test_standing.py::test_a_log_that_ends_before_the_position_is_not_read_to_its_end",
     ),

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from lakehouse.declarations.formats.change_format import ChangeFormat, Debezium, Dms, Flat
 from lakehouse.formats.changes.debezium.connect_schema import MessageSchema, row_schema
+from lakehouse.formats.changes.debezium.envelope import DebeziumForm
 from lakehouse.formats.changes.debezium.message_schemas import MessageSchemas
-from lakehouse.formats.changes.debezium.messages import DebeziumForm
 from lakehouse.formats.changes.debezium.schema_encoding import beside
 from lakehouse.formats.changes.dms.messages import DmsForm
 from lakehouse.formats.changes.dms.values import DmsEncoding

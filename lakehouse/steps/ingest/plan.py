@@ -9,19 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss, Range, next_accepted
-from lakehouse.engines.kafka.several_topics.topic_numbers import TopicNumbers
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import TopicState
-from lakehouse.steps.ingest.refusals import (
-    ClusterChanged,
-    LogTruncated,
-    PartitionsVanished,
-    PositionBeyondEnd,
-    Ranges,
-    RetentionOvertook,
-    StartNotInLog,
-    TopicRecreated,
-)
+from lakehouse.steps.ingest.refusals import RetentionOvertook, StartNotInLog
+from lakehouse.steps.ingest.topic_identity import require_same_log
 
 POLL_RECORDS = 20_000  # that a consumer takes up at once, also behind the range that it is to read
 
@@ -70,47 +61,6 @@ class IngestPlan:
     def needed(self) -> bool:
         """Whether there is anything to write: records, a loss, or a position that no seal holds yet."""
         return self.previous is None or self.end != self.previous.end
-
-
-def require_same_log(stream: str, previous: KafkaStatement, topic: TopicState) -> None:
-    """Refuse a topic that is not, or no longer wholly, the one that was read.
-
-    Raises:
-        IngestRefused: one of its kinds.
-    """
-    read = {partition: (0, end) for partition, end in previous.end.items()}
-    if previous.cluster_id != topic.cluster_id:
-        raise ClusterChanged(stream, topic.topic, previous.cluster_id, topic.cluster_id, read)
-    if not previous.topics and previous.topic_id != topic.topic_id:
-        raise TopicRecreated(stream, topic.topic, previous.topic_id, topic.topic_id, read)
-    for name, (was, now) in previous.numbers.renewed(topic.numbers).items():
-        raise TopicRecreated(stream, name, was, now, of_topic(previous.numbers, name, read), topic.numbers)
-    if vanished := {partition: span for partition, span in read.items() if partition not in topic.partitions}:
-        raise PartitionsVanished(stream, topic.topic, vanished, topic.numbers)
-    if beyond := {
-        partition: (topic.partitions[partition].last_stable, end)
-        for partition, end in previous.end.items()
-        if end > topic.partitions[partition].last_stable
-    }:
-        raise PositionBeyondEnd(stream, topic.topic, beyond, topic.numbers)
-    if cut := {partition: span for partition, span in read.items() if partition in topic.truncated}:
-        raise LogTruncated(stream, topic.topic, cut, topic.numbers)
-
-
-def require_unchanged(stream: str, plan: IngestPlan, topic: TopicState) -> None:
-    """Refuse what was read if the topic became another one while it was being read.
-
-    Raises:
-        TopicRecreated: the name belongs to another topic now.
-    """
-    numbers = plan.topic.numbers
-    for name, (was, now) in numbers.renewed(topic.numbers).items():
-        raise TopicRecreated(stream, name, was, now, of_topic(numbers, name, plan.ranges), numbers)
-
-
-def of_topic(numbers: TopicNumbers, topic: str, ranges: Ranges) -> Ranges:
-    """The ranges of one topic's partitions."""
-    return {partition: span for partition, span in ranges.items() if numbers.split(partition)[0] == topic}
 
 
 def require_retained(stream: str, plan: IngestPlan, topic: TopicState) -> None:

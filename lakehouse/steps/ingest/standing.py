@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from lakehouse.engines.kafka import TopicState
 from lakehouse.engines.kafka.statement import KafkaStatement
-from lakehouse.steps.ingest.plan import require_same_log
+from lakehouse.steps.ingest.topic_identity import require_same_log
 
 
 @dataclass(frozen=True)

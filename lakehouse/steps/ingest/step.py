@@ -27,7 +27,7 @@ from lakehouse.steps.ingest.evolve.changes import MOST_ROUNDS, TableChanges, Tab
 from lakehouse.steps.ingest.evolve.evolved_tables import as_evolved
 from lakehouse.steps.ingest.gate import refused_ends, require_acceptable
 from lakehouse.steps.ingest.ingest_step import IngestStep, after_changes, with_named_tables, with_stopped
-from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged
+from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained
 from lakehouse.steps.ingest.position import first_offsets, stored_position
 from lakehouse.steps.ingest.position_mirror import mirror_position
 from lakehouse.steps.ingest.read.readable import PlanReader, Readable, read_what_can_be_read
@@ -42,6 +42,7 @@ from lakehouse.steps.ingest.sealing.seal_tables import seal_all
 from lakehouse.steps.ingest.sealing.staged_audit import require_staged
 from lakehouse.steps.ingest.sealing.statement import state
 from lakehouse.steps.ingest.sealing.verdicts import verdicts
+from lakehouse.steps.ingest.topic_identity import require_unchanged
 from lakehouse.steps.ingest.workers.reading import remove_written
 from lakehouse.steps.ingest.workers.work import IngestWork
 from lakehouse.steps.ingest.write_result import stage_tables
@@ -140,7 +141,7 @@ def make_plan(step: IngestStep, bases: Mapping[str, Base]) -> IngestPlan:
 def _land(step: IngestStep, plan: IngestPlan, bases: Mapping[str, Base]) -> Readable:
     def look() -> TopicState:
         topic = again(step.kafka, plan.topic)
-        require_unchanged(step.stream.name, plan, topic)
+        require_unchanged(step.stream.name, plan.topic, plan.ranges, topic)
         return topic
 
     if not plan.ranges:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
 from lakehouse.engines.kafka.statement import KafkaStatement
 from lakehouse.engines.kafka.topics import PartitionRange, TopicState
-from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, require_unchanged, share
+from lakehouse.steps.ingest.plan import IngestPlan, plan_range, require_retained, share
 from lakehouse.steps.ingest.refusals import (
     ClusterChanged,
     IngestRefused,
@@ -103,11 +103,6 @@ def test_declared_offsets_outside_the_log_are_refused() -> None:
         plan(None, topic({0: (5, 10)}), {0: 4})
     with pytest.raises(StartNotInLog):
         plan(None, topic({0: (5, 10)}), {3: 7})
-
-
-def test_a_topic_recreated_while_it_was_read_is_refused() -> None:
-    with pytest.raises(TopicRecreated):
-        require_unchanged("s", plan(None, topic({0: (0, 5)})), topic({0: (0, 5)}, topic="other"))
 
 
 def test_what_retention_took_while_it_was_read_is_named() -> None:

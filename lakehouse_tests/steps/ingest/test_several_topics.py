@@ -8,9 +8,10 @@ import pytest
 from lakehouse.engines.kafka.loss_ledger import AcceptedLoss
 from lakehouse.engines.kafka.several_topics.topic_numbers import STRIDE
 from lakehouse.protocol.seals.base import read_bases
-from lakehouse.steps.ingest.plan import plan_range, require_same_log
+from lakehouse.steps.ingest.plan import plan_range
 from lakehouse.steps.ingest.refusals import TopicRecreated
 from lakehouse.steps.ingest.repair.loss import plan_loss
+from lakehouse.steps.ingest.topic_identity import require_same_log
 from lakehouse_tests.steps.ingest.several_topics import SeveralTopics, several_topics
 
 

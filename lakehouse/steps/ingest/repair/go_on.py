@@ -20,8 +20,9 @@ from lakehouse.errors import LakehouseError
 from lakehouse.proofs.audit.coordinates import Offsets
 from lakehouse.proofs.foreign.coordinate_columns import ColumnNames
 from lakehouse.settings import KafkaSettings
-from lakehouse.steps.ingest.plan import position_in, require_same_log
+from lakehouse.steps.ingest.plan import position_in
 from lakehouse.steps.ingest.refusals import OffsetsSkipped, PositionBeyondEnd
+from lakehouse.steps.ingest.topic_identity import require_same_log
 
 Rows = Mapping[str, Mapping[int, Offsets]]
 """Table → partition → offsets of its rows."""

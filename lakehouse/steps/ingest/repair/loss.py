@@ -32,10 +32,11 @@ from lakehouse.proofs.audit.chain import KIND_NEW_EPOCH
 from lakehouse.protocol.commit import Published, publish
 from lakehouse.protocol.seals.base import Base
 from lakehouse.steps.ingest.ingest_step import IngestStep
-from lakehouse.steps.ingest.plan import lost_ranges, position_in, require_same_log
+from lakehouse.steps.ingest.plan import lost_ranges, position_in
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import IngestRefused, Ranges
 from lakehouse.steps.ingest.sealing.seal_tables import seal_all
+from lakehouse.steps.ingest.topic_identity import require_same_log
 
 
 class NothingToAccept(LakehouseError):

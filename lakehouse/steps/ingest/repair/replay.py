@@ -24,9 +24,10 @@ from lakehouse.protocol.seals.base import Base, read_bases
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.ingest.duplicates.drop import without_duplicates
 from lakehouse.steps.ingest.ingest_step import IngestStep
-from lakehouse.steps.ingest.plan import IngestPlan, require_same_log, require_unchanged
+from lakehouse.steps.ingest.plan import IngestPlan
 from lakehouse.steps.ingest.position import stored_position
 from lakehouse.steps.ingest.refusals import Ranges, shown
+from lakehouse.steps.ingest.topic_identity import require_same_log, require_unchanged
 from lakehouse.steps.ingest.workers.reading import read_and_write
 from lakehouse.steps.ingest.workers.work import IngestWork
 from lakehouse.steps.ingest.write_result import stage_tables
@@ -79,7 +80,7 @@ def replay(step: IngestStep, ranges: Ranges, *, keep: bool = False) -> list[Repl
         with step.session() as spark:
             work = IngestWork(plan, step.stream, step.declarations, bases, step.attempt)
             landed = read_and_write(spark, step.kafka, work, min_partitions=step.limits.min_partitions)
-            require_unchanged(step.stream.name, plan, again(step.kafka, plan.topic))
+            require_unchanged(step.stream.name, plan.topic, plan.ranges, again(step.kafka, plan.topic))
             landed = without_duplicates(spark, step.declarations, bases, landed, ranges=plan.ranges)
             stage_tables(spark, step.catalog, bases, step.attempt, landed)
         return [_compare(step, base, ranges, topic.numbers) for base in bases.values()]

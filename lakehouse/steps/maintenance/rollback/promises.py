@@ -16,8 +16,9 @@ from lakehouse.protocol.errors import SealBroken
 from lakehouse.protocol.leases.lease import held_leases, lease_tag
 from lakehouse.protocol.seals.history import MAIN, Sealed, ancestry, head_of, last_seal
 from lakehouse.steps.cdc.statement import MirrorStatement
-from lakehouse.steps.ingest.plan import lost_ranges, require_same_log
+from lakehouse.steps.ingest.plan import lost_ranges
 from lakehouse.steps.ingest.refusals import IngestRefused, shown
+from lakehouse.steps.ingest.topic_identity import require_same_log
 from lakehouse.steps.maintenance.expire.consumers import consumers_of, readers_of
 from lakehouse.steps.maintenance.rollback.points import RollbackRefused, SealedPoint
 
