@@ -8,7 +8,6 @@ from lakehouse.acceptance.protocol_trials import capability, killed, lost_answer
 from lakehouse.acceptance.scratch import Scratch
 from lakehouse.acceptance.trial import PromiseBroken
 from lakehouse.protocol.catalog import LakeCatalog, TableChange
-from lakehouse_tests.fixtures.lakes import SERVER_FIRST
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +19,7 @@ def test_the_protocol_holds_on_both_catalogs(numbers: Scratch) -> None:
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize("lake", SERVER_FIRST, indirect=True)
+@pytest.mark.soak
 def test_kills_leave_both_tables_or_none(numbers: Scratch) -> None:
     assert "both tables or none" in killed(numbers)
 

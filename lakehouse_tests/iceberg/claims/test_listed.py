@@ -163,12 +163,16 @@ def test_spark_finds_other_rows_by_such_claims(sql_lake: Lake, spark_on: SparkOn
     assert rows_by_case == {case: seen for case, (_, seen) in SEEN_BY_SPARK.items()}
 
 
+PARTS = ["x", "days(at)", "truncate(2, s)", "bucket(8, n)"]
+OTHER_PARTS = ["amount", "b", "t", "day", "hours(at)", "months(day)"]
+
+
 @pytest.mark.slow
 @pytest.mark.spark
-def test_what_spark_claims_is_true(sql_lake: Lake, spark_on: SparkOn) -> None:
+@pytest.mark.parametrize("parts", [PARTS, pytest.param(OTHER_PARTS, marks=pytest.mark.soak)], ids=["few", "others"])
+def test_what_spark_claims_is_true(sql_lake: Lake, spark_on: SparkOn, parts: list[str]) -> None:
     columns = "n BIGINT, x DOUBLE, amount DECIMAL(9,2), day DATE, at TIMESTAMP, s STRING, b BINARY, t BOOLEAN"
     row = "0D, CAST(-1.5 AS DECIMAL(9,2)), DATE'1960-01-01', TIMESTAMP'1960-05-05 10:00:00', 'ärger', X'F0', true"
-    parts = ["x", "amount", "days(at)", "truncate(2, s)", "bucket(8, n)", "b", "t", "day", "hours(at)", "months(day)"]
     with spark_on(sql_lake.settings) as spark:
         for number, part in enumerate(parts):
             name = f"{sql_lake.namespace}.p{number}"

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from lakehouse.protocol.commit import branch_table, open_branch, publish
 from lakehouse.protocol.errors import MainMoved
 from lakehouse.protocol.seals.attempt import Attempt
-from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.lakes import SERVER_FIRST, Lake
 from lakehouse_tests.fixtures.spark import SparkOn
 from lakehouse_tests.protocol.commit.oracle import Oracle
 
@@ -57,6 +57,7 @@ def test_publish_after_a_compaction_that_removed_the_bases_files(lake: Lake, spa
     assert oracle.rows("a") == expected | {10: "java"}
 
 
+@pytest.mark.parametrize("lake", SERVER_FIRST, indirect=True)
 def test_compacted_again_and_again_while_rebasing(
     lake: Lake, spark_on: SparkOn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +90,7 @@ def test_compacted_again_and_again_while_rebasing(
     assert oracle.rows("a") == {1: "1", 2: "2", 3: "3", 9: "9"}
 
 
+@pytest.mark.parametrize("lake", SERVER_FIRST, indirect=True)
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_a_merge_is_not_rebased(lake: Lake, spark_on: SparkOn, mode: str) -> None:
     """It read the base's files and removed rows from them; the compacted ones it has never seen."""

@@ -28,6 +28,7 @@ def maintain(things: Mirrored) -> None:
     publish(catalog, [stage_replacement(catalog, base, Attempt("upkeep", "maintain:mirror.things"), replacement)])
 
 
+@pytest.mark.soak
 def test_a_merge_begins_again(mirrored: MakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:
     things = mirrored()
     things.apply([upsert(n, n + 1, "insert", name="first") for n in range(4)])

@@ -73,7 +73,14 @@ def test_a_topic_may_be_cut_in_any_way(broker: KafkaSettings, simulate: Lakehous
     assert records_of(broker, name) == expected(FlightChanges(flights=100, partitions=3))
 
 
-@pytest.mark.parametrize("other", [["--seed", "2"], ["--format", "dms"], ["--flights", "150"]])
+OTHERS = [
+    ["--seed", "2"],
+    pytest.param(["--format", "dms"], marks=pytest.mark.soak),
+    pytest.param(["--flights", "150"], marks=pytest.mark.soak),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
 def test_a_topic_that_was_begun_with_other_switches_is_refused(
     broker: KafkaSettings, simulate: Lakehouse, topic: TopicFactory, other: list[str]
 ):

@@ -48,6 +48,7 @@ def test_offsets_as_a_person_writes_them() -> None:
         offsets_of("1200")
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.kafka
 @pytest.mark.spark

@@ -5,7 +5,7 @@ import pytest
 from lakehouse_tests.steps.cdc.conftest import MakeMirror
 from lakehouse_tests.steps.cdc.fold.test_key_changes import moved, proven
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.soak, pytest.mark.spark]
 
 
 def test_a_value_from_an_initial_copy_is_kept_as_well(mirrored: MakeMirror) -> None:

@@ -74,6 +74,7 @@ def test_a_good_change_of_a_new_log_is_not_the_refused_one_of_the_old(mirrored: 
     assert check_balance(things.tables, read_evidence(things.feed.catalog, things.tables)).holds
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 def test_a_mirror_of_two_logs_is_rebuilt(mirrored: MakeMirror) -> None:
     things = mirrored()
