@@ -103,13 +103,11 @@ def _run(file: Path) -> ModuleType:
     # pandera looks up annotations through the registered module.
     sys.modules[name] = module
     try:
-        with _printing_to_messages():
+        with _loading(file):
             spec.loader.exec_module(module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except FileBroken:
         del sys.modules[name]
-        raise _explained(file, error) from error
+        raise
     # Rules written in the file travel to Spark's workers, which cannot import it.
     cloudpickle.register_pickle_by_value(module)
     return module
@@ -117,24 +115,30 @@ def _run(file: Path) -> ModuleType:
 
 def _imported(name: str, file: Path) -> ModuleType:
     """Import a file of a package, which others import by the same name."""
-    try:
-        with _printing_to_messages():
-            module = importlib.import_module(name)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise _explained(file, error) from error
+    with _loading(file):
+        module = importlib.import_module(name)
     # What the package's other modules give to rules travels along.
     cloudpickle.register_pickle_by_value(sys.modules[name.rpartition(".")[0]])
     return module
 
 
 @contextmanager
-def _printing_to_messages() -> Generator[None]:
-    """What a file prints is no result of the command that loads it: of `--json`, stdout holds JSON alone."""
-    # Threads that exchanged it at once would put each other's back.
+def _loading(file: Path) -> Generator[None]:
+    """While a file is run: whatever it raises is explained, and what it prints is no result of a command.
+
+    Of `--json`, stdout holds JSON alone.
+
+    Raises:
+        FileBroken: it raised something, which need not be an `Exception`.
+    """
+    # Threads that exchanged stdout at once would put each other's back.
     with _PRINTING, redirect_stdout(sys.stderr):
-        yield
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise _explained(file, error) from error
 
 
 def _explained(file: Path, error: BaseException) -> FileBroken:

@@ -5,6 +5,8 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 
+from lakehouse.settings.document import meant
+
 MOST_NAMES = 8
 """More names than that are not read in a line."""
 _IMPORTED = re.compile(r"cannot import name '(\w+)' from 'lakehouse'")
@@ -32,12 +34,16 @@ def correction(error: BaseException, public: Mapping[str, object]) -> str:
         return f"add `from lakehouse import {error.name}`."
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("lakehouse"):
         return f"install {error.name} where this runs, or correct the file."
-    imported = _IMPORTED.match(str(error)) if isinstance(error, ImportError) else None
-    if imported and (similar := difflib.get_close_matches(imported[1], public, n=1)):
-        return f"did you mean {similar[0]}? Otherwise leave it out."
-    match = _KEYWORD.fullmatch(str(error)) if isinstance(error, TypeError) else None
-    named = public.get(match[1]) if match else None
-    keywords = inspect.signature(named).parameters if callable(named) else ()
-    if match and (similar := difflib.get_close_matches(match[2], keywords, n=1)):
-        return f"did you mean {similar[0]}? Otherwise leave it out."
+    if similar := meant(*_mistyped(error, public)):
+        return f"{similar}leave it out."
     return "correct the file."
+
+
+def _mistyped(error: BaseException, public: Mapping[str, object]) -> tuple[str, Iterable[str]]:
+    """The name that an error is about, and all of its kind that there are."""
+    if isinstance(error, ImportError) and (imported := _IMPORTED.match(str(error))):
+        return imported[1], public
+    match = _KEYWORD.fullmatch(str(error)) if isinstance(error, TypeError) else None
+    if match and callable(named := public.get(match[1])):
+        return match[2], inspect.signature(named).parameters
+    return "", ()

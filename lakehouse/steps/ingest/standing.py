@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from lakehouse.engines.kafka import TopicState
 from lakehouse.engines.kafka.statement import KafkaStatement
+from lakehouse.quantities import quantity
 from lakehouse.steps.ingest.topic_identity import require_same_log
 
 
@@ -63,6 +64,16 @@ class Standing:
     def lag(self) -> int:
         """Offsets that wait to be read, over all partitions."""
         return sum(self.unread.values())
+
+    @property
+    def progress(self) -> str:
+        """`Everything in topic t is read`, or `3 offsets of topic t unread`."""
+        name = self.topic.topic
+        return (
+            f"{quantity(self.lag, 'offset')} of topic {name} unread"
+            if self.lag
+            else f"Everything in topic {name} is read"
+        )
 
     @property
     def valid_through(self) -> datetime | None:

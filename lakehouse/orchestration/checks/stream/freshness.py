@@ -12,7 +12,6 @@ from lakehouse.orchestration.dagster_names import DEFAULT_NAMES, DagsterNames
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.materialization import rows_shown
 from lakehouse.orchestration.resources.stream_status import stream_status
-from lakehouse.quantities import quantity
 from lakehouse.steps.ingest.refusals import IngestRefused
 from lakehouse.steps.ingest.standing import Standing
 
@@ -101,9 +100,8 @@ def _unread(status: Standing) -> dg.TableMetadataValue:
 
 def _describe(status: Standing, age: timedelta, allowed: timedelta) -> str:
     if status.lag == 0:
-        return f"Everything in topic {status.topic.topic} is read."
-    unread = f"{quantity(status.lag, 'offset')} of topic {status.topic.topic} unread"
-    waited = f"{unread}; the oldest record waits for {_span(age)}"
+        return f"{status.progress}."
+    waited = f"{status.progress}; the oldest record waits for {_span(age)}"
     return f"{waited}, longer than the {_span(allowed)} that are allowed." if age > allowed else f"{waited}."
 
 

@@ -17,7 +17,6 @@ from lakehouse.engines.kafka.topics import TopicRetention, topic_retention
 from lakehouse.errors import LakehouseError
 from lakehouse.orchestration.resources import Lake
 from lakehouse.orchestration.resources.stream_status import stream_status
-from lakehouse.quantities import quantity
 from lakehouse.steps.ingest.standing import Standing
 
 NAME = "retention_forecast"
@@ -145,13 +144,11 @@ def shortest(retentions: Sequence[TopicRetention]) -> TopicRetention:
 
 
 def _describe(status: Standing, ahead: Forecast) -> str:
-    topic = status.topic.topic
     if not status.lag:
-        return f"Everything in topic {topic} is read."
-    unread = f"{quantity(status.lag, 'offset')} of topic {topic} unread"
+        return f"{status.progress}."
     if ahead.gone_at is None:
-        return f"{unread}, and nothing says that they go."
+        return f"{status.progress}, and nothing says that they go."
     return (
-        f"{unread}; the first of them may be gone at "
+        f"{status.progress}; the first of them may be gone at "
         f"{ahead.gone_at:%Y-%m-%d %H:%M} UTC ({ahead.because}), with {max(ahead.share_left, 0):.0%} of the time left."
     )
