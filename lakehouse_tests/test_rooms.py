@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import grimp
 import pytest
@@ -24,6 +25,12 @@ ON_NO_FLOOR = {"__main__", "_moved", "commit", "resources", "runtime", "shipped"
 MOST_EXCEPTIONS = 242  # modules without a test of their name; lower it with the list, never raise it
 
 
+@cache
+def parsed() -> dict[Path, ast.Module]:
+    """Each module of ours, in order."""
+    return {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted((ROOT / "lakehouse").rglob("*.py"))}
+
+
 def test_the_page_says_what_the_modules_say() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "write it anew: .venv/bin/python -m lakehouse_tests.rooms"
 
@@ -35,8 +42,8 @@ def test_no_room_is_a_long_list() -> None:
 
 def test_a_public_class_name_means_one_thing() -> None:
     places: dict[str, list[str]] = {}
-    for file in sorted((ROOT / "lakehouse").rglob("*.py")):
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+    for file, module in parsed().items():
+        for node in module.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(file.relative_to(ROOT).as_posix())
     assert {name: files for name, files in places.items() if len(files) > 1} == {}
@@ -108,8 +115,8 @@ def test_each_room_is_on_a_floor() -> None:
 
 def from_the_surface() -> Iterator[str]:
     """What modules of ours import as users do: `lint-imports` would see no floor in it."""
-    for file in sorted((ROOT / "lakehouse").rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for file, module in parsed().items():
+        for node in ast.walk(module):
             if isinstance(node, ast.ImportFrom) and node.module == "lakehouse" and "shipped" not in file.parts:
                 public = [alias.name for alias in node.names if f"lakehouse.{alias.name}" not in imports()]
                 yield from (f"{file.relative_to(ROOT)}:{node.lineno}: {name}" for name in public)

@@ -9,11 +9,9 @@ from lakehouse_tests.fixtures.lakes import Lake
 
 pytestmark = [pytest.mark.soak, pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka]
 TRIALS_OF_STEPS = [trial for trial in TRIALS if trial.needs_spark]
-CATALOGS = ["sql_lake", pytest.param("rest_lake", marks=pytest.mark.rest)]
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("lake", CATALOGS, indirect=True)
 def test_every_promise_of_the_steps_is_seen(lake: Lake, spark_settings: Settings, broker: KafkaSettings) -> None:
     settings = spark_settings.model_copy(update={"catalog": lake.settings, "kafka": broker})
     with scratch(settings, 60, lambda _: None, environ_of(lake, settings)) as place:

@@ -1,6 +1,5 @@
 """The same ingest on classic Spark and on Spark Connect: same rows, same quarantine, same proof."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,14 +17,10 @@ COLUMNS = {**THINGS, "at": T.TimestampType(), "tags": T.ArrayType(T.StringType()
 
 
 @pytest.fixture
-def on_platform(request: pytest.FixtureRequest) -> Callable[[], SparkOn]:
+def on_platform(request: pytest.FixtureRequest) -> SparkOn:
     """Sessions of one platform, with the test's catalog."""
-
-    def choose() -> SparkOn:
-        settings: Settings = request.getfixturevalue(request.param)
-        return lambda catalog: spark_session(settings.model_copy(update={"catalog": catalog}), app_name="platforms")
-
-    return choose
+    settings: Settings = request.getfixturevalue(request.param)
+    return lambda catalog: spark_session(settings.model_copy(update={"catalog": catalog}), app_name="platforms")
 
 
 WORKERS_FILES: dict[str, Any] = {}
@@ -43,9 +38,9 @@ SPARKS_FILES: dict[str, Any] = {"sort_order": ("id desc",)}
     indirect=["on_platform"],
 )
 def test_an_ingest_lands_the_same_on_classic_and_on_connect(
-    landing: MakeLanding, on_platform: Callable[[], SparkOn], table: dict[str, Any]
+    landing: MakeLanding, on_platform: SparkOn, table: dict[str, Any]
 ) -> None:
-    stream = replace(landing(partitions=2, columns=COLUMNS, route=BY_KIND, table=table), spark_on=on_platform())
+    stream = replace(landing(partitions=2, columns=COLUMNS, route=BY_KIND, table=table), spark_on=on_platform)
     for partition in (0, 1):
         good = [thing(n, kind="ab"[n % 2], at="2013-05-01T00:00:00Z", tags=[str(n)]) for n in range(40)]
         stream.send([*good, b"broken", None, thing(99, kind="z")], partition=partition)
