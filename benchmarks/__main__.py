@@ -84,9 +84,7 @@ def _lab(topic: str, case: Case, records: int, limits: Limits, console: Console)
     with ExitStack() as running:
         registry, number = None, 0
         if case.encoding != "json":
-            state = load_settings().state
-            state.logs.mkdir(parents=True, exist_ok=True)
-            registry = running.enter_context(running_registry(state, state.logs / "bench-registry.log"))
+            registry = running.enter_context(running_registry(load_settings().state))
             text, kind = (AVRO, "AVRO") if case.encoding == "avro" else (PROTOBUF, "PROTOBUF")
             number = ConfluentRegistry(registry).register("orders", text, kind)
             topic = f"{topic}-{number}"

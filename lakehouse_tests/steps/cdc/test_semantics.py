@@ -312,6 +312,7 @@ def test_what_a_change_of_key_does_not_send_may_have_come_with_an_earlier_one(bo
     assert it.row(1) == ("z", 7)
 
 
+@pytest.mark.soak
 def test_what_either_key_was_before_does_not_count(both: NewBoth) -> None:
     it = both()
     it.apply(("insert", 1, 10, {"b": 1}), ("delete", 1, 11), ("insert", 2, 10, {"b": 2}), ("delete", 2, 11))
@@ -357,6 +358,7 @@ def test_a_late_change_of_key_and_a_late_truncate_reach_the_keys_that_followed(b
     assert it.row(3) == ("z", None)
 
 
+@pytest.mark.soak
 def test_a_change_of_key_that_comes_again_is_a_duplicate_whatever_has_become_of_its_values(both: NewBoth) -> None:
     it = both()
     sent = moved(1, 20, 2)
@@ -380,6 +382,7 @@ def test_what_only_the_mirror_knows_is_taken_along_as_well(both: NewBoth) -> Non
     assert it.row(5) == ("x", 1)
 
 
+@pytest.mark.soak
 def test_of_soft_deleted_keys_a_change_of_key_takes_along_what_they_hold(both: NewBoth) -> None:
     it = both(SOFT)
     it.apply(("insert", 1, 10, {"a": "x", "b": 1}), *moved(1, 20, 2, a="y"))

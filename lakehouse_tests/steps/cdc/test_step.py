@@ -57,6 +57,7 @@ from lakehouse_tests.steps.cdc.conftest import (
     upsert,
 )
 
+ROWS = 10_000  # of which a hundred are little, and the half is much
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 BUCKETS = ("bucket(4, id)",)
 
@@ -234,38 +235,39 @@ def test_only_the_part_that_keys_can_be_in_is_touched(mirrored: MakeMirror) -> N
 def test_merge_on_read_where_little_changes_and_copies_where_much_does(mirrored: MakeMirror) -> None:
     """Both modes, and the way from delete files back to files without: the rows stay right throughout."""
     things = mirrored()
-    things.apply([upsert(n, 1, "insert", name=f"n{n}", size=n) for n in range(50_000)])
+    things.apply([upsert(n, 1, "insert", name=f"n{n}", size=n) for n in range(ROWS)])
     whole = _bytes(things)
     for position in (2, 3):  # the second time some of what the delete file named before is written again
-        changes = [upsert(n, position, name="new") for n in range(position, 50_000, 500)][:98]
-        inserted = upsert(50_000 + position, position, "insert", name="new", size=1)
+        changes = [upsert(n, position, name="new") for n in range(position, ROWS, ROWS // 100)][:98]
+        inserted = upsert(ROWS + position, position, "insert", name="new", size=1)
         report = things.apply([*changes, delete(position - 2, position), inserted])
         assert report.plan
         assert (report.plan.mode, report.plan.strategy) == (DELETES, "merge")
         # 100 changes copied all of it, as 100,000 do.
         written = report.plan.actual["bytes"]
-        assert written <= (64 << 10) + 2 * 100 * whole / 50_000
+        assert written <= (64 << 10) + 2 * 100 * whole / ROWS
         assert written < whole / 10
     assert things.load().properties["write.merge.mode"] == DELETES
     counted = summary_of(things.load().current_snapshot())  # pyright: ignore
-    assert (counted["total-records"], counted["total-position-deletes"]) == ("50198", "198")
+    assert (counted["total-records"], counted["total-position-deletes"]) == (f"{ROWS + 198}", "198")
     assert int(counted["total-delete-files"]) <= int(counted["total-data-files"]) <= 3
     statement = things.agree()
-    assert (statement.rows, statement.applied.updated, statement.applied.deleted) == (50_000, 98, 1)
+    assert (statement.rows, statement.applied.updated, statement.applied.deleted) == (ROWS, 98, 1)
     # What people are told is what a reader sees, by the seal and by the files; not the rows that deletes hide.
-    assert mirror_standing(things.feed.catalog, things.tables).rows == 50_000
-    assert row_count(things.load(), head_of(things.load())) == 50_000
-    report = things.apply([upsert(n, 4, name="newer") for n in range(2, 26_000)])
+    assert mirror_standing(things.feed.catalog, things.tables).rows == ROWS
+    assert row_count(things.load(), head_of(things.load())) == ROWS
+    late = ROWS // 2 + ROWS // 50
+    report = things.apply([upsert(n, 4, name="newer") for n in range(2, late)])
     assert report.plan
     assert report.plan.mode == COPY
-    assert things.agree().rows == 50_000
+    assert things.agree().rows == ROWS
     rows = things.rows("name")
-    assert [rows[n] for n in (2, 25_999, 26_000, 26_002, 49_999, 50_002)] == [
+    assert [rows[n] for n in (2, late - 1, late, late + 2, ROWS - 1, ROWS + 2)] == [
         ("newer",),
         ("newer",),
-        ("n26000",),
+        (f"n{late}",),
         ("new",),
-        ("n49999",),
+        (f"n{ROWS - 1}",),
         ("new",),
     ]
 

@@ -129,7 +129,7 @@ def test_the_first_weeks_land_and_are_released(terminal: Terminal) -> None:
     for reported in ("not_json", "unknown_route", "that no row of raw.planes has", "?view=checks&checkDetail="):
         assert reported in first
     assert "Every promise holds" in terminal.lakehouse("audit")
-    shown = json.loads(terminal.start("release", "show", "analytics", "--json"))
+    shown = json.loads(terminal.lakehouse("release", "show", "analytics", "--json"))
     assert [(member["table"], member["rows"]) for member in shown["members"]][-1] == ("features.training", len(flights))
 
 
