@@ -7,7 +7,7 @@ with uncollected():  # every run begins a process that loads this
 
     from lakehouse.build import build_defs
     from lakehouse.settings import load_settings
-    from lakehouse.settings.distribution import refuse_namesake
+    from lakehouse.settings.installed_package import refuse_namesake
 
 refuse_namesake()
 # Spark is the parallelism; a process per step would pay for a JVM each.

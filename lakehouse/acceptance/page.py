@@ -7,7 +7,7 @@ from importlib.metadata import version as version_of
 
 from lakehouse.acceptance.trial import Outcome
 from lakehouse.settings import Settings
-from lakehouse.settings.distribution import version
+from lakehouse.settings.installed_package import version
 
 
 def page(settings: Settings, outcomes: Sequence[Outcome], names: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ from lakehouse.cli.exit_on_error import OneLinePerError
 from lakehouse.cli.lazy_verb import LazyVerb
 from lakehouse.cli.logs import configure_logs
 from lakehouse.cli.verbs import PANELS
-from lakehouse.settings.distribution import refuse_namesake, version
+from lakehouse.settings.installed_package import refuse_namesake, version
 
 
 class Verbs(OneLinePerError):

@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 
 from lakehouse.errors import LakehouseError
-from lakehouse.settings.distribution import DISTRIBUTION, NAMESAKE, version
+from lakehouse.settings.installed_package import DISTRIBUTION, NAMESAKE, version
 from lakehouse.settings.shipped import SELECTION, shipped
 
 # Of every project: template → file.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from lakehouse.settings.distribution import require_extra
+from lakehouse.settings.installed_package import require_extra
 
 FLIGHTS = 336_776
 NEW_YORK = "America/New_York"

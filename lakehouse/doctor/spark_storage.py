@@ -12,8 +12,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from lakehouse.doctor.catalog.error_meanings import meaning
 from lakehouse.doctor.catalog.scratch_table import PREFIX, drop_folder
-from lakehouse.doctor.catalog.words import meaning
 from lakehouse.doctor.finding import Diagnosis, refused, well, wrong
 from lakehouse.engines.spark import spark_session
 from lakehouse.engines.spark.naming import quoted_name, quoted_text

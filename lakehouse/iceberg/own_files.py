@@ -49,7 +49,7 @@ def own_files(table: Table, paths: Iterable[str], others: Collection[str]) -> li
     Args:
         table: whose files are meant.
         paths: of files.
-        others: places of other tables, see `lakehouse.protocol.cleanup.other_places`.
+        others: places of other tables, see `lakehouse.protocol.cleanup.other_locations`.
     """
     if not lies_at_location(table) or is_outside_warehouse(table.catalog, table.location()):
         return []

@@ -14,7 +14,7 @@ from lakehouse.build import build_defs
 from lakehouse.cli.project import ProjectFileExists, ProjectNotWritten, project_name, write_project
 from lakehouse.declarations import load_declarations
 from lakehouse.settings import load_settings
-from lakehouse.settings.distribution import DISTRIBUTION, version
+from lakehouse.settings.installed_package import DISTRIBUTION, version
 from lakehouse_tests.fixtures.broker import REPOSITORY
 
 

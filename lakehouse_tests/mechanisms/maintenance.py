@@ -192,9 +192,9 @@ MAINTENANCE = (
     Mechanism(
         name="tables below",
         promise="P5: Expiry or a dropped branch take a file of a table that lies below, as it was named in both.",
-        keeps="lakehouse.protocol.cleanup.other_places:places_of_others",
+        keeps="lakehouse.protocol.cleanup.other_locations:places_of_others",
         lets_pass=gives(frozenset()),
-        guard="protocol/cleanup/test_other_places.py::test_a_dropped_branch_leaves_a_file_of_a_table_below[sql_lake]",
+        guard="protocol/cleanup/test_other_locations.py::test_a_dropped_branch_leaves_a_file_of_a_table_below[sql_lake]",
     ),
     Mechanism(
         name="files of its own warehouse",

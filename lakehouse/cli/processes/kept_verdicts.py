@@ -34,7 +34,7 @@ def kept_verdicts(
         lake: with the tables.
         instance: what was recorded of checks.
         checks: that would be asked.
-        digest: see `judged_by`.
+        digest: see `code_digest`.
     """
     tables = {check: lake.names.table(check.asset_key) for check in checks}
     readers = {table: set(_of_rows_alone(lake, table)) for table in set(tables.values())}

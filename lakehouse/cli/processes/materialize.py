@@ -10,10 +10,10 @@ import dagster as dg
 
 from lakehouse.build import PROVE_JOB, build_defs
 from lakehouse.cli.context import Context
+from lakehouse.cli.processes.code_digest import code_digest
 from lakehouse.cli.processes.dagster_home import end_dead_runs, prepare_home
 from lakehouse.cli.processes.derive import Run, derive_news, later_assets, release_rest
 from lakehouse.cli.processes.instance_settings import name_missing_settings
-from lakehouse.cli.processes.judged_by import judged_by
 from lakehouse.cli.processes.kept_verdicts import JUDGED_BY_TAG, kept_verdicts
 from lakehouse.cli.processes.run_context import say
 from lakehouse.cli.reports.failed_assets import held_up, unread
@@ -48,7 +48,7 @@ def materialize(context: Context, lake: Lake, mark: str) -> RunOutcome:
     Checks that were not run, because there was nothing new in their tables, are asked for on their own, but for those
     of which the last word stands. A step that failed holds up what is computed from its assets, and nothing else.
     """
-    digest = judged_by(lake.settings)
+    digest = code_digest(lake.settings)
     outcome, tags = RunOutcome(names=lake.names), {PROCESS_TAG: mark, JUDGED_BY_TAG: digest}
     with _dagster(context) as (defs, instance):
         if reported := tell_dagster(lake, instance, defs.resolve_asset_graph().materializable_asset_keys):

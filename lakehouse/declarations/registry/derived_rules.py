@@ -10,7 +10,7 @@ from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.policies.expectation import References, SameValues, SampleOf
 from lakehouse.declarations.policies.expectation_rules import check_other_side
 from lakehouse.declarations.registry.broken import Contradiction
-from lakehouse.declarations.registry.meant import declare_or_use
+from lakehouse.declarations.registry.mistyped_names import declare_or_use
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.table import Table
 from lakehouse.iceberg.names import is_elsewhere

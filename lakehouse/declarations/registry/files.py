@@ -20,7 +20,7 @@ from lakehouse.declarations.columns.error import DeclarationError
 from lakehouse.declarations.derived import Derived
 from lakehouse.declarations.mirror import Mirror
 from lakehouse.declarations.registry.broken import FileBroken
-from lakehouse.declarations.registry.meant import correction
+from lakehouse.declarations.registry.mistyped_names import correction
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table

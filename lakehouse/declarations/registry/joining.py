@@ -17,7 +17,7 @@ from lakehouse.declarations.registry.change_streams import change_streams
 from lakehouse.declarations.registry.declarations import Declarations
 from lakehouse.declarations.registry.derived_rules import check_derived, check_expectations, check_releases
 from lakehouse.declarations.registry.files import Item
-from lakehouse.declarations.registry.meant import declare_or_use
+from lakehouse.declarations.registry.mistyped_names import declare_or_use
 from lakehouse.declarations.registry.stream_rules import streamed
 from lakehouse.declarations.release import Release
 from lakehouse.declarations.stream import Stream

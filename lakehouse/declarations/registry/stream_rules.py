@@ -11,7 +11,7 @@ from lakehouse.declarations.formats.record_format import Raw, record_part
 from lakehouse.declarations.own_tables.audit_log import AUDIT_LOG
 from lakehouse.declarations.registry.broken import Contradiction
 from lakehouse.declarations.registry.declarations import Declarations
-from lakehouse.declarations.registry.meant import declare_or_use
+from lakehouse.declarations.registry.mistyped_names import declare_or_use
 from lakehouse.declarations.routes import several_tables
 from lakehouse.declarations.stream import Stream
 from lakehouse.declarations.table import Table

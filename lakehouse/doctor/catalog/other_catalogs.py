@@ -13,10 +13,10 @@ from requests import RequestException
 from sqlalchemy import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+from lakehouse.doctor.catalog.error_meanings import meaning_of
 from lakehouse.doctor.catalog.login import login
 from lakehouse.doctor.catalog.reach import reach
 from lakehouse.doctor.catalog.rest_answers import RestAnswers
-from lakehouse.doctor.catalog.words import meaning_of
 from lakehouse.doctor.catalog.written_keys import written_keys
 from lakehouse.doctor.finding import Diagnosis, examined, not_asked, refused, well, wrong
 from lakehouse.errors import LakehouseError

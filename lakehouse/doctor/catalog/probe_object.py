@@ -9,7 +9,7 @@ from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.io.fsspec import FsspecFileIO
 
 from lakehouse.doctor.catalog.aws_identity import is_nobody
-from lakehouse.doctor.catalog.words import NO_IDENTITY, meaning_of
+from lakehouse.doctor.catalog.error_meanings import NO_IDENTITY, meaning_of
 from lakehouse.doctor.finding import Diagnosis, well, wrong
 from lakehouse.iceberg.arrow_client import arrow_client
 from lakehouse.protocol.catalog.rest_catalog.safe_properties import without_code

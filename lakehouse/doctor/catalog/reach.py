@@ -7,7 +7,7 @@ from pathlib import Path
 from pyiceberg.catalog.sql import SqlCatalog
 from sqlalchemy import URL, make_url
 
-from lakehouse.doctor.catalog.words import NO_IDENTITY, lacks_identity
+from lakehouse.doctor.catalog.error_meanings import NO_IDENTITY, lacks_identity
 from lakehouse.doctor.finding import Diagnosis, not_asked, refused, well, wrong
 from lakehouse.doctor.machine.listening import silence
 from lakehouse.errors import LakehouseError
@@ -15,7 +15,7 @@ from lakehouse.protocol.catalog import open_to_read
 from lakehouse.protocol.catalog.refusal import CatalogRefused, address_of, catalog_refusal
 from lakehouse.protocol.catalog.sql_catalog.sqlite_file import require_usable
 from lakehouse.settings import CatalogSettings
-from lakehouse.settings.distribution import ExtraMissing
+from lakehouse.settings.installed_package import ExtraMissing
 
 _CHECK = "reach"
 _POSTGRESQL = 5432

@@ -11,9 +11,9 @@ import msgspec
 from requests import RequestException
 
 from lakehouse.doctor.catalog.credential import credential
+from lakehouse.doctor.catalog.error_meanings import meaning, meaning_of
 from lakehouse.doctor.catalog.probe_object import probe_object
 from lakehouse.doctor.catalog.rest_answers import LoadedTable, RestAnswer, RestAnswers
-from lakehouse.doctor.catalog.words import meaning, meaning_of
 from lakehouse.doctor.finding import Diagnosis, examined, not_asked, refused, well, wrong
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.durable_files import local_path

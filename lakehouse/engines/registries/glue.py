@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from lakehouse.engines.registries.registered_schema import RegisteredSchema, no_answer
 from lakehouse.errors import LakehouseError
 from lakehouse.settings import GlueRegistrySettings
-from lakehouse.settings.distribution import require_extra
+from lakehouse.settings.installed_package import require_extra
 
 _Answer = TypeVar("_Answer")
 _MISSING = "EntityNotFoundException"

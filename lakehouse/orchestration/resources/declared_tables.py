@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lakehouse.declarations import Declarations, Mirror, Stream, Table, apply, plan
 from lakehouse.declarations.registry.declarations import OWN_TABLES
-from lakehouse.declarations.registry.meant import declare_or_use
+from lakehouse.declarations.registry.mistyped_names import declare_or_use
 from lakehouse.declarations.schema_changes.changes import AddColumn, RelaxColumn, WidenColumn
 from lakehouse.errors import LakehouseError
 from lakehouse.iceberg.names import identifier_of

@@ -16,7 +16,7 @@ from lakehouse.protocol.catalog.sql_catalog.sql import SqlLakeCatalog
 from lakehouse.protocol.catalog.sql_catalog.sqlite_file import require_there
 from lakehouse.settings import CatalogSettings
 from lakehouse.settings.catalogs.properties import python_properties
-from lakehouse.settings.distribution import DISTRIBUTION, ExtraMissing
+from lakehouse.settings.installed_package import DISTRIBUTION, ExtraMissing
 
 _Kind = TypeVar("_Kind", bound=LakeCatalog)
 

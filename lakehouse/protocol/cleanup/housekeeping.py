@@ -18,7 +18,7 @@ from pyiceberg.table.update import AssertTableUUID
 from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.iceberg.reachable_files import delete_files, reached_only_by
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
-from lakehouse.protocol.cleanup.other_places import places_of_others
+from lakehouse.protocol.cleanup.other_locations import places_of_others
 from lakehouse.protocol.cleanup.shared_files import shared_with
 from lakehouse.protocol.failpoints import failpoint
 from lakehouse.protocol.seals.attempt import BRANCH_PREFIX, begun_ms

@@ -21,7 +21,7 @@ from lakehouse.protocol.catalog import (
 from lakehouse.protocol.catalog.refusal import CatalogUnopened, address_of
 from lakehouse.protocol.catalog.rest_catalog import timeouts
 from lakehouse.settings import CatalogSettings
-from lakehouse.settings.distribution import ExtraMissing
+from lakehouse.settings.installed_package import ExtraMissing
 
 SECRET = "hunter2"
 REST = CatalogSettings(type="rest", uri="http://127.0.0.1:1", warehouse="lake")

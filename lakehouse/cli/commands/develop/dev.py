@@ -13,7 +13,7 @@ from lakehouse.cli.servers import local_broker
 from lakehouse.engines.kafka import create_topic, read_topic
 from lakehouse.errors import LakehouseError
 from lakehouse.quantities import quantity
-from lakehouse.settings.distribution import require_extra
+from lakehouse.settings.installed_package import require_extra
 
 
 class DemoLeftOut(LakehouseError):

@@ -13,7 +13,7 @@ import structlog
 
 from lakehouse.engines.kafka.security.java_properties import jaas
 from lakehouse.errors import LakehouseError
-from lakehouse.settings.distribution import require_extra
+from lakehouse.settings.installed_package import require_extra
 from lakehouse.settings.models import MskIamSettings
 
 # What librdkafka calls when it needs a token: the property sasl.oauthbearer.config → token, its end in seconds.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lakehouse.errors import LakehouseError
-from lakehouse.settings.distribution import DISTRIBUTION, ExtraMissing
+from lakehouse.settings.installed_package import DISTRIBUTION, ExtraMissing
 
 
 class AwsRefused(LakehouseError):

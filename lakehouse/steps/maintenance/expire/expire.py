@@ -19,7 +19,7 @@ from lakehouse.iceberg.names import identifier_of, table_name
 from lakehouse.iceberg.own_files import is_outside_warehouse, own_files
 from lakehouse.iceberg.reachable_files import Reached, delete_files, reached_only_by
 from lakehouse.protocol.catalog import LakeCatalog, TableChange, ref_is, remove_ref, remove_snapshots
-from lakehouse.protocol.cleanup.other_places import places_of_others
+from lakehouse.protocol.cleanup.other_locations import places_of_others
 from lakehouse.protocol.cleanup.shared_files import require_sole
 from lakehouse.protocol.errors import UNKNOWN_OUTCOME
 from lakehouse.protocol.failpoints import failpoint

@@ -13,7 +13,7 @@ _LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
 _COMPILED = "__pycache__"
 
 
-def judged_by(settings: Settings) -> str:
+def code_digest(settings: Settings) -> str:
     """The digest: of the package's files, of the declarations, of what these import, and of what is installed.
 
     A verdict by other code is no verdict of ours: a rule may mean something else since, also by way of a library.

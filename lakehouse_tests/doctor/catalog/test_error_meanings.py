@@ -1,4 +1,4 @@
-from lakehouse.doctor.catalog.words import NO_IDENTITY, meaning, meaning_of
+from lakehouse.doctor.catalog.error_meanings import NO_IDENTITY, meaning, meaning_of
 
 
 def test_a_region_that_a_store_names_is_repeated_and_nothing_else() -> None:

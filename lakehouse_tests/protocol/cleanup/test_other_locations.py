@@ -13,7 +13,7 @@ from lakehouse.declarations import Declarations, Expire
 from lakehouse.iceberg.locations import place_of
 from lakehouse.protocol.catalog import Entry, TableChange, set_branch
 from lakehouse.protocol.cleanup.housekeeping import abandoned_branches, drop_branch
-from lakehouse.protocol.cleanup.other_places import places_of_others
+from lakehouse.protocol.cleanup.other_locations import places_of_others
 from lakehouse.protocol.seals.attempt import Attempt
 from lakehouse.protocol.seals.history import head_of
 from lakehouse.steps.maintenance.expire.expire import expire

@@ -3,7 +3,7 @@
 import pytest
 
 from lakehouse.declarations import Table
-from lakehouse.declarations.registry.meant import correction, declare_or_use
+from lakehouse.declarations.registry.mistyped_names import correction, declare_or_use
 
 SHOPS = [f"shops.s{number:03}" for number in range(100)]
 

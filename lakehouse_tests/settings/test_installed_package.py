@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lakehouse.cli import app
-from lakehouse.settings.distribution import (
+from lakehouse.settings.installed_package import (
     DISTRIBUTION,
     ExtraMissing,
     NamesakeInstalled,
