@@ -4,8 +4,11 @@ import os
 import re
 import signal
 import sqlite3
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
+import alembic.util
 import pytest
 from sqlalchemy import Engine, event
 
@@ -32,6 +35,21 @@ def _do_not_wait_for_the_disk(connection: object, _: object) -> None:
 
 # For the same reason. Tests of what a power cut takes log the calls.
 os.fsync = lambda _: None
+
+_load_python_file = alembic.util.load_python_file
+
+
+@cache
+def _migration(folder: str, name: str) -> ModuleType:
+    return _load_python_file(folder, name)
+
+
+def _load_migrations_once(folder: str, name: str) -> ModuleType:
+    """Alembic would load every migration of Dagster's storage anew for each instance; its `env.py` is to be run."""
+    return (_load_python_file if name == "env.py" else _migration)(folder, name)
+
+
+alembic.util.load_python_file = _load_migrations_once
 
 pytest_plugins = [
     "lakehouse_tests.fixtures.broker",

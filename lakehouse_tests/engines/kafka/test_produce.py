@@ -5,11 +5,17 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from rich.console import Console
 
-from lakehouse.engines.kafka import NotDelivered, Record, TopicMissing, client_config, send
+from lakehouse.engines.kafka import NotDelivered, Record, TopicMissing, client_config, produce, send
 from lakehouse.settings import KafkaSettings
-from lakehouse_tests.fixtures.broker import TopicFactory
+from lakehouse_tests.fixtures.broker import SHIPPED, TopicFactory
 
 pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture(autouse=True)
+def as_shipped(broker: KafkaSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The producer as everybody has it; other tests send at once."""
+    monkeypatch.setattr(produce, "SETTINGS", SHIPPED)
 
 
 def values(broker: KafkaSettings, topic: str, partition: int, count: int) -> list[bytes | None]:
