@@ -11,7 +11,7 @@ from lakehouse.engines.kafka import create_topic, topic_names
 from lakehouse.iceberg.durable_files import local_path
 from lakehouse.settings import KafkaSettings, Settings
 from lakehouse_tests.acceptance.conftest import environ_of
-from lakehouse_tests.fixtures.lakes import Lake
+from lakehouse_tests.fixtures.lakes import SERVER_FIRST, Lake
 
 pytestmark = [pytest.mark.slow, pytest.mark.kafka]
 
@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.kafka]
 _forgotten = Retrying(retry=retry_if_result(bool), stop=stop_after_delay(60), wait=wait_fixed(0.1))
 
 
+@pytest.mark.parametrize("lake", SERVER_FIRST, indirect=True)
 def test_nothing_is_left(lake: Lake, spark_settings: Settings, broker: KafkaSettings) -> None:
     settings = spark_settings.model_copy(update={"catalog": lake.settings, "kafka": broker})
     lake.catalog.create_namespace_if_not_exists("release")  # other tests of the session may have made it

@@ -66,7 +66,7 @@ def test_the_mirror_waits_as_long_as_the_simulator_holds_back(mirror: Mirror):
     assert mirror.lateness == LATENESS == Disorder().by
 
 
-@pytest.mark.parametrize("message_format", FORMATS)
+@pytest.mark.parametrize("message_format", ["debezium", pytest.param("dms", marks=pytest.mark.soak)])
 def test_every_message_is_a_row_in_the_order_of_its_position(changelog: Changelog, message_format: str):
     rows = decoded(changelog, message_format)
     assert set(rows["operation"]) == {"insert", "update", "delete"}

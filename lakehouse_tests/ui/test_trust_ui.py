@@ -29,7 +29,10 @@ from lakehouse_tests.orchestration.assets.story import new_story
 from lakehouse_tests.orchestration.assets.test_story import MONDAY, OTHERWISE
 from lakehouse_tests.ui.test_dev import FLAGS, picture
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [
+    *(pytest.mark.browser, pytest.mark.slow, pytest.mark.soak, pytest.mark.spark),
+    pytest.mark.timeout(300),
+]
 
 
 @dataclass

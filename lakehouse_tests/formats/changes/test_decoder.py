@@ -48,7 +48,7 @@ KEYS = st.one_of(st.none(), st.just({"id": 1}), st.just({"id": None}), VALUES)
 def test_every_message_is_one_row_or_one_error_whatever_stands_beside_it(form: ChangeFormat) -> None:
     log = changelog(format=form, source="public.things")
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.lists(st.tuples(MESSAGES, KEYS), min_size=1, max_size=8))
     def judged(pairs: list[tuple[Any, Any]]) -> None:
         raw = [(None if value is None else json.dumps(value).encode(), key) for value, key in pairs]

@@ -459,6 +459,7 @@ def make_soft(things: Mirrored) -> Mirrored:
     return soft
 
 
+@pytest.mark.soak
 def test_a_lagging_mirror_finds_its_range_after_many_publishes(mirrored: MakeMirror) -> None:
     things = mirrored()
     kept = {"lakehouse.publish.keep-snapshots": "100"}

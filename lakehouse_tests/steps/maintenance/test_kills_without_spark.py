@@ -76,18 +76,21 @@ class Killed:
     result: str = "failed"
 
 
-KILLED = [
+FEW = [
     Killed(Operation.BRANCHES, "housekeeping.between", landed=True),
     Killed(Operation.LEASES, "maintain.decided", landed=False),
-    Killed(Operation.LEASES, "maintain.done", landed=True),
-    Killed(Operation.MANIFESTS, "stage.before", landed=False),
-    Killed(Operation.MANIFESTS, "seal.after", landed=False),
     Killed(Operation.MANIFESTS, "publish.before", landed=False),
     Killed(Operation.MANIFESTS, "publish.after", landed=True, result="done"),
     Killed(Operation.EXPIRE, "expire.between", landed=True),
-    Killed(Operation.ORPHANS, "orphans.listed", landed=False),
     Killed(Operation.ORPHANS, "orphans.between", landed=False),
 ]
+OTHERS = [
+    Killed(Operation.LEASES, "maintain.done", landed=True),
+    Killed(Operation.MANIFESTS, "stage.before", landed=False),
+    Killed(Operation.MANIFESTS, "seal.after", landed=False),
+    Killed(Operation.ORPHANS, "orphans.listed", landed=False),
+]
+KILLED = [*FEW, *(pytest.param(killed, marks=pytest.mark.soak) for killed in OTHERS)]
 
 
 def _declared(lake: Lake) -> Table:

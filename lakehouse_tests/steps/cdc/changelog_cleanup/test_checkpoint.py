@@ -51,7 +51,7 @@ def check(lake: MirroredLake, **more: Any) -> FoldProof:
     return check_fold(lake.catalog, lake.tables, **more)
 
 
-@pytest.mark.parametrize("deletes", ["hard", "soft"])
+@pytest.mark.parametrize("deletes", ["hard", pytest.param("soft", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("truncate", [False, True])
 def test_the_fold_goes_on_from_a_checkpoint(tmp_path: Path, deletes: str, truncate: bool) -> None:
     lake = made(tmp_path, deletes)

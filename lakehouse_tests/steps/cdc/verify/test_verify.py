@@ -126,7 +126,7 @@ def completed(changes: list[Row], pieces: list[pl.DataFrame], *, soft: bool) -> 
     return [completion.complete(piece) for piece in pieces]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(histories(), st.booleans(), st.randoms(), st.sampled_from([1, 3, 1000]))
 def test_the_fold_is_what_the_definition_says_however_the_changes_are_cut(
     changes: list[Row], soft: bool, random: Any, piece: int
